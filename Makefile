@@ -1,0 +1,172 @@
+# Builds mqonce.  `make help` lists the targets.
+
+PROG		:= mqonce
+VERSION		:= 0.1.0
+PREFIX		?= /usr
+SBINDIR		?= $(PREFIX)/sbin
+SYSCONFDIR	?= /etc
+DESTDIR		?=
+CROSS_COMPILE	?=
+PKG_CONFIG	?= $(CROSS_COMPILE)pkg-config
+
+# BOARD=<dir under board/> adds that board's compiler flags and defaults.
+ifdef BOARD
+include board/$(BOARD)/board.mk
+endif
+
+ifeq ($(origin CC),default)
+CC		:= $(CROSS_COMPILE)gcc
+endif
+CFLAGS		?= -O2 -g
+SAN		?=
+WERROR		?=
+
+B		:= build/$(or $(BOARD),host)$(if $(SAN),-san)
+
+WARN		:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+		   -Wwrite-strings -Wcast-qual -Wformat=2 -Wvla -Wundef
+ALL_CPPFLAGS	:= -Iinclude -D_GNU_SOURCE -DMQONCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
+ALL_CFLAGS	:= -std=gnu17 $(WARN) $(if $(WERROR),-Werror) -MMD -MP \
+		   -ffunction-sections -fdata-sections \
+		   $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) $(CFLAGS)
+ALL_LDFLAGS	:= -Wl,--gc-sections $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+# Asked when first used, so that packages can be installed before.
+LIBS		 = $(eval LIBS := $(shell $(PKG_CONFIG) --libs sqlite3 libmosquitto openssl inih))$(LIBS)
+
+SRC		:= $(filter-out src/main.c,$(wildcard src/*/*.c))
+SQL		:= $(sort $(wildcard schema/[0-9]*.sql))
+EXAMPLE		:= board/common/mqonce.conf board/common/schema/seats.sql \
+		   board/common/handlers/seats.sql
+GEN		:= $(B)/gen/migrations.o $(B)/gen/example.o
+OBJ		:= $(SRC:%.c=$(B)/%.o) $(GEN)
+# The same sources with CRASH_AT= and no other difference.
+CRASH_OBJ	:= $(SRC:%.c=$(B)/crash/%.o) $(B)/crash/src/main.o
+
+tests_in	 = $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/$(1)/test_*.c))
+UNIT		:= $(call tests_in,unit)
+FLOW		:= $(call tests_in,flow)
+SYSTEM		:= $(call tests_in,system)
+CRASH		:= $(call tests_in,crash)
+# fake_*.c define the product's own symbols and come before the archive, so the
+# linker never looks for the module they stand in for; the rest are libraries.
+FAKES		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/fakes/fake_*.c))
+SUPPORT		:= $(patsubst %.c,$(B)/%.o,$(filter-out tests/fakes/fake_%, \
+		   $(wildcard tests/fakes/*.c tests/support/*.c)))
+BENCH		:= $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/bench/*.c))
+
+Q		:= $(if $(V),,@)
+say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
+
+.PHONY: all test check unit flow system crash lint headers demo bench packages \
+	install clean help format FORCE
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(B)/$(PROG)		## build the program
+
+# Targets a newcomer starts with bring their own Debian packages.
+ifneq ($(filter test demo bench system crash check,$(MAKECMDGOALS)),)
+$(B)/flags: | packages
+endif
+packages:
+	$(Q)sh tests/support/packages.sh
+
+$(B)/$(PROG): $(B)/src/main.o $(B)/lib$(PROG).a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/$(PROG)-crash: $(CRASH_OBJ) $(GEN)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/lib$(PROG).a: $(OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/libsupport.a: $(SUPPORT)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/gen/migrations.c: $(SQL) schema/embed.awk
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f schema/embed.awk $(SQL) > $@
+
+$(B)/gen/example.c: $(EXAMPLE) schema/example.awk
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f schema/example.awk $(EXAMPLE) > $@
+
+$(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
+	$(call say,CC,$@)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -Isrc/store -Isrc/cmd $(ALL_CFLAGS) -c -o $@ $<
+
+$(B)/%.o: %.c $(B)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
+
+$(B)/crash/%.o: %.c $(B)/flags
+	$(call say,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CPPFLAGS) -DCRASH_POINTS $(ALL_CFLAGS) -c -o $@ $<
+
+# Rebuild everything when the compiler or its flags change.
+$(B)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)' | cmp -s - $@ || \
+		echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)' > $@
+FORCE:
+
+$(FLOW): FIRST = $(FAKES)
+$(FLOW): $(FAKES)
+$(B)/tests/%: $(B)/tests/%.o $(B)/libsupport.a $(B)/lib$(PROG).a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(FIRST) $(B)/libsupport.a \
+		$(B)/lib$(PROG).a $(LIBS) -lcmocka -lpthread
+
+# Every program runs even if one fails; the exit status tells.
+run		 = fail=0; for t in $(1); do echo "== $$t"; \
+		   MQONCE=$(B)/$(PROG) MQONCE_CRASH=$(B)/$(PROG)-crash $$t || fail=1; \
+		   done; exit $$fail
+
+test: lint check system crash	## everything below, on a bare Debian too
+check: unit flow		## unit and flow tests: seconds
+unit: $(UNIT)
+	$(Q)$(call run,$(UNIT))
+flow: $(FLOW)
+	$(Q)$(call run,$(FLOW))
+system: $(SYSTEM) $(B)/$(PROG)	## the real program against a real broker
+	$(Q)$(call run,$(SYSTEM))
+crash: $(CRASH) $(B)/$(PROG)-crash	## kills at random and at named points
+	$(Q)$(call run,$(CRASH))
+
+lint: headers			## layers, foreign headers, SQL in its place
+	$(Q)awk -f tests/lint/layers.awk $$(find src include -name '*.[ch]')
+headers:
+	$(Q)for h in $$(find include src -name '*.h'); do \
+		$(CC) $(ALL_CPPFLAGS) -std=gnu17 $(WARN) -Werror -fsyntax-only \
+		-x c $$h || exit 1; done
+
+demo: $(B)/$(PROG)		## the main job, told as a story
+	$(Q)sh tests/demo/demo.sh $(B)/$(PROG)
+
+bench: $(BENCH) $(B)/$(PROG)	## speed against a bare loop, as ratios
+	$(Q)sh tests/bench/bench.sh $(B)
+
+install: $(B)/$(PROG)		## into DESTDIR
+	install -D -m 755 $(B)/$(PROG) $(DESTDIR)$(SBINDIR)/$(PROG)
+	install -D -m 644 board/common/mqonce.conf \
+		$(DESTDIR)$(SYSCONFDIR)/mqonce/mqonce.conf.example
+
+format:				## clang-format everything
+	$(Q)clang-format -i $$(find src include tests -name '*.[ch]')
+
+clean:				## remove build/
+	$(call say,RM,build)
+	$(Q)rm -rf build
+
+help:				## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 18
+
+-include $(shell [ -d $(B) ] && find $(B) -name '*.d')
