@@ -1,0 +1,75 @@
+#include "core/retry.h"
+
+static int64_t add_capped(int64_t a, int64_t b)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* Stops at max_ms before it doubles, so that it cannot overflow. */
+static int64_t next_wait(const struct retry_policy *p, int64_t wait)
+{
+	return wait > p->max_ms / 2 ? p->max_ms : wait * 2;
+}
+
+static int64_t wait_ms(const struct retry_policy *p, unsigned attempts)
+{
+	int64_t wait = p->initial_ms;
+
+	for (unsigned i = 1; i < attempts && wait < p->max_ms; i++)
+		wait = next_wait(p, wait);
+	return wait;
+}
+
+/* Twenty per cent either way: what failed together does not return together. */
+static int64_t spread(int64_t wait, uint32_t jitter)
+{
+	int64_t fifth = wait / 5;
+
+	return add_capped(wait - fifth, (int64_t)(jitter % (2 * fifth + 1)));
+}
+
+static struct verdict bury(enum dead_kind kind)
+{
+	return (struct verdict){.kind = VERDICT_BURY, .dead = kind};
+}
+
+struct verdict retry_judge(const struct retry_policy *p, enum outcome outcome,
+			   const struct retry_history *h, int64_t now_ms)
+{
+	int64_t end_ms = add_capped(h->window_start_ms, p->window_ms);
+	int64_t due_ms;
+
+	switch (outcome) {
+	case OUTCOME_OK: return (struct verdict){.kind = VERDICT_DONE};
+	case OUTCOME_PERMANENT: return bury(DEAD_PERMANENT);
+	case OUTCOME_POISON: return bury(DEAD_POISON);
+	case OUTCOME_TRANSIENT: break;
+	}
+
+	if (h->attempts >= p->max_attempts || now_ms >= end_ms)
+		return bury(DEAD_EXHAUSTED);
+
+	due_ms = add_capped(now_ms, spread(wait_ms(p, h->attempts), h->jitter));
+	return (struct verdict){
+		.kind = VERDICT_WAIT,
+		.due_ms = due_ms < end_ms ? due_ms : end_ms,
+	};
+}
+
+int64_t retry_span_ms(const struct retry_policy *p)
+{
+	int64_t wait = p->initial_ms, sum = 0, rest;
+	unsigned i = 1;
+
+	for (; i < p->max_attempts && wait < p->max_ms; i++) {
+		sum = add_capped(sum, wait);
+		wait = next_wait(p, wait);
+	}
+	if (i >= p->max_attempts)
+		return sum;
+	if (__builtin_mul_overflow(wait, (int64_t)(p->max_attempts - i), &rest))
+		return INT64_MAX;
+	return add_capped(sum, rest);
+}
