@@ -46,12 +46,20 @@ struct link_report {
 	struct err_detail why;	/* empty while all is well */
 };
 
-/* Per-filter answer of SUBACK: 0-2 granted QoS, 0x80 and more refused. */
+/*
+ * Per-filter answer of SUBACK: 0-2 granted QoS, 0x80 and more refused.
+ * @index counts the filters of the latest link_subscribe().
+ */
 typedef void link_suback_fn(void *arg, unsigned index, int code);
+
+/* User properties of one delivery that are passed on. */
+#define LINK_PROPERTIES_MAX	1024
 
 /*
  * Takes one delivery.  @ev is borrowed for the call; it may be called
- * thousands of times by one link_read() and cannot stop it.
+ * thousands of times by one link_read() and cannot stop it.  A delivery whose
+ * user properties are more than LINK_PROPERTIES_MAX or larger than max_payload
+ * is flagged oversize and carries those that fit.
  */
 typedef void link_delivery_fn(void *arg, const struct event *ev);
 

@@ -1,0 +1,68 @@
+#include "link_internal.h"
+
+#include <openssl/x509_vfy.h>
+
+#include "base/clock.h"
+
+static void explain_verify(const struct link *l, struct err_detail *why)
+{
+	const char *host = l->bc->host;
+	const char *whose = l->tls.verify_depth ? "a CA certificate behind"
+						: "certificate of";
+	char now[CLOCK_ISO_SIZE];
+
+	clock_iso(now, clock_wall_ms(), false);
+	switch (l->tls.verify_error) {
+	case X509_V_ERR_CERT_NOT_YET_VALID:
+		err_say(why, ERR_LINK,
+			"%s %s is not valid yet (this machine's clock says "
+			"%s): set the clock",
+			whose, host, now);
+		return;
+	case X509_V_ERR_CERT_HAS_EXPIRED:
+		err_say(why, ERR_LINK,
+			"%s %s has expired (this machine's clock says %s)",
+			whose, host, now);
+		return;
+	case X509_V_ERR_HOSTNAME_MISMATCH:
+	case X509_V_ERR_IP_ADDRESS_MISMATCH:
+		err_say(why, ERR_LINK,
+			"%s %s is made out to another name: use the name in "
+			"it as host of url",
+			whose, host);
+		return;
+	case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+	case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+		err_say(why, ERR_LINK,
+			"%s %s is signed by an unknown CA: %s %s", whose, host,
+			l->bc->ca ? "it is not in ca" : "set ca to its",
+			l->bc->ca ? l->bc->ca : "certificate");
+		return;
+	}
+	err_say(why, ERR_LINK, "%s %s: %s", whose, host,
+		X509_verify_cert_error_string(l->tls.verify_error));
+}
+
+bool tls_explain(const struct link *l, struct err_detail *why)
+{
+	if (l->tls.verify_error)
+		explain_verify(l, why);
+	else if (l->tls.alert[0])
+		err_say(why, ERR_LINK, "TLS: the broker says \"%s\"%s",
+			l->tls.alert,
+			strstr(l->tls.alert, "certificate") ||
+					strstr(l->tls.alert, "handshake")
+				? ": check cert and key"
+				: "");
+	else if (l->tls.library[0])
+		err_say(why, ERR_LINK, "TLS: %s%s", l->tls.library,
+			strstr(l->tls.library, "wrong version")
+				? ": is this a TLS port?"
+				: "");
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,84 @@
+#include "link_internal.h"
+
+#include <errno.h>
+#include <mqtt_protocol.h>
+#include <stdio.h>
+
+const char *link_peer(const struct broker_config *bc,
+		      const struct link_address *addr, char buf[LINK_PEER_SIZE])
+{
+	if (bc->transport == TRANSPORT_UNIX)
+		snprintf(buf, LINK_PEER_SIZE, "%s", addr->host);
+	else if (!strcmp(bc->host, addr->host))
+		snprintf(buf, LINK_PEER_SIZE, "%s port %u", addr->host,
+			 addr->port);
+	else
+		snprintf(buf, LINK_PEER_SIZE, "%.150s (%s) port %u", bc->host,
+			 addr->host, addr->port);
+	return buf;
+}
+
+void words_copy(char *buf, size_t size, const char *s)
+{
+	size_t n = 0;
+
+	for (; s[n] && n + 1 < size; n++)
+		buf[n] = s[n] >= ' ' && s[n] <= '~' && s[n] != '"' ? s[n] : '?';
+	buf[n] = '\0';
+}
+
+static void say_code(struct link *l, const char *peer)
+{
+	int code = l->report.disconnect_code;
+
+	if (code == MQTT_RC_SESSION_TAKEN_OVER)
+		err_say(&l->report.why, ERR_LINK,
+			"broker %s gave the session to another client that "
+			"uses client_id \"%s\": each client needs its own",
+			peer, l->bc->client_id);
+	else
+		err_say(&l->report.why, ERR_LINK,
+			"broker %s ended the connection: %s (code %d)", peer,
+			mosquitto_reason_string(code), code);
+}
+
+static const char *cause(const struct link *l, int rc, int err_no)
+{
+	switch (rc) {
+	case MOSQ_ERR_SUCCESS:
+	case MOSQ_ERR_NO_CONN:
+	case MOSQ_ERR_CONN_LOST:
+		return l->state == LINK_CONNECTING
+			       ? "closed before it answered (is this an MQTT "
+				 "port, with or without TLS as the url says?)"
+			       : "closed by the broker";
+	case MOSQ_ERR_KEEPALIVE: return "no answer within the keepalive time";
+	case MOSQ_ERR_PROTOCOL:
+	case MOSQ_ERR_MALFORMED_PACKET:
+	case MOSQ_ERR_MALFORMED_UTF8:
+		return "the broker sent a packet that MQTT does not allow";
+	case MOSQ_ERR_NOMEM: return "no memory for what the broker sent";
+	case MOSQ_ERR_ERRNO:
+		return err_no == EPROTO ? "TLS failed" : strerror(err_no);
+	}
+	return mosquitto_strerror(rc);
+}
+
+enum err link_down(struct link *l, int rc, int err_no)
+{
+	struct err_detail tls = {""};
+	char peer[LINK_PEER_SIZE];
+	bool connecting = l->state == LINK_CONNECTING;
+
+	link_peer(l->bc, &l->addr, peer);
+	if (l->ending || l->report.why.text[0])
+		; /* known */
+	else if (l->report.disconnect_code >= 0)
+		say_code(l, peer);
+	else
+		err_say(&l->report.why, ERR_LINK, "%s broker %s: %s",
+			connecting ? "cannot connect to" : "lost", peer,
+			tls_explain(l, &tls) ? tls.text : cause(l, rc, err_no));
+	l->state = LINK_DOWN;
+	return ERR_LINK;
+}
