@@ -56,6 +56,14 @@ static bool is_literal(const char *host)
 	return yes;
 }
 
+/* OpenSSL 3.0 sends this one and has no word for it. */
+static const char *alert_words(int alert)
+{
+	return (alert & 0xFF) == SSL_AD_CERTIFICATE_REQUIRED
+		       ? "certificate required"
+		       : SSL_alert_desc_string_long(alert);
+}
+
 /*
  * The library puts the number it was given into SNI; the name belongs there,
  * and nothing for a literal (RFC 6066, 3).  This runs before ClientHello.
@@ -72,7 +80,7 @@ static void on_info(const SSL *ssl, int where, int ret)
 	if ((where & SSL_CB_READ_ALERT) == SSL_CB_READ_ALERT &&
 	    ret >> 8 == SSL3_AL_FATAL)
 		words_copy(l->tls.alert, sizeof(l->tls.alert),
-			   SSL_alert_desc_string_long(ret));
+			   alert_words(ret));
 }
 
 /* "OpenSSL Error[0]: error:0A00010B:SSL routines::wrong version number" */
