@@ -73,6 +73,12 @@ static bool hidden_from(struct span filter, struct span topic)
 	       (filter.data[0] == '+' || filter.data[0] == '#');
 }
 
+/* Whether the rest of a filter lets a topic end here. */
+static bool may_end(struct span rest)
+{
+	return !rest.data || span_is(rest, "#");
+}
+
 bool topic_matches(struct span filter, struct span topic)
 {
 	struct span f = filter, t = topic;
@@ -89,12 +95,13 @@ bool topic_matches(struct span filter, struct span topic)
 			return false;
 	}
 	/* "a/#" also matches its parent "a". */
-	return !t.data && (!f.data || span_is(f, "#"));
+	return !t.data && may_end(f);
 }
 
 bool topic_filters_overlap(struct span a, struct span b)
 {
 	struct span x = topic_filter_plain(a), y = topic_filter_plain(b);
+	bool named = false; /* a topic has at least one byte */
 
 	if (!x.len || !y.len || hidden_from(x, y) || hidden_from(y, x))
 		return false;
@@ -106,6 +113,8 @@ bool topic_filters_overlap(struct span a, struct span b)
 			return true;
 		if (!span_is(l, "+") && !span_is(m, "+") && !span_equal(l, m))
 			return false;
+		if ((l.len && m.len) || (x.data && y.data))
+			named = true;
 	}
-	return (!x.data || span_is(x, "#")) && (!y.data || span_is(y, "#"));
+	return named && may_end(x) && may_end(y);
 }
