@@ -58,10 +58,8 @@ bool tls_explain(const struct link *l, struct err_detail *why)
 				? ": check cert and key"
 				: "");
 	else if (l->tls.library[0])
-		err_say(why, ERR_LINK, "TLS: %s%s", l->tls.library,
-			strstr(l->tls.library, "wrong version")
-				? ": is this a TLS port?"
-				: "");
+		err_say(why, ERR_LINK, "TLS: %s (is this a TLS port?)",
+			l->tls.library);
 	else
 		return false;
 	return true;

@@ -1,0 +1,274 @@
+#include "fault_vfs.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VFS_NAME "fault"
+
+struct fault_file {
+	sqlite3_file base; /* must be first */
+	const char *name;  /* SQLite keeps it while the file is open */
+	sqlite3_io_methods methods;
+	sqlite3_file *real; /* behind this struct */
+};
+
+struct fault {
+	uint64_t at; /* count that fails, 0: none */
+	int code;
+	bool onwards;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	uint64_t count[FAULT_OPS], failed;
+	struct fault fault[FAULT_OPS];
+	fault_hook_fn *hook;
+	void *arg;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static sqlite3_vfs *real_vfs, vfs;
+
+/* Counts one and says what it has to answer. */
+static int judge(enum fault_op op)
+{
+	const struct fault *f = &state.fault[op];
+	int code = SQLITE_OK;
+
+	pthread_mutex_lock(&state.lock);
+	state.count[op]++;
+	if (f->at && (state.count[op] == f->at ||
+		      (f->onwards && state.count[op] > f->at)))
+		code = f->code;
+	state.failed += code != SQLITE_OK;
+	pthread_mutex_unlock(&state.lock);
+	return code;
+}
+
+static void call_hook(enum fault_moment when, const char *name)
+{
+	fault_hook_fn *hook;
+	void *arg;
+
+	pthread_mutex_lock(&state.lock);
+	hook = state.hook;
+	arg = state.arg;
+	pthread_mutex_unlock(&state.lock);
+	if (hook)
+		hook(arg, when, name ? name : "");
+}
+
+static struct fault_file *file_of(sqlite3_file *f)
+{
+	return (struct fault_file *)f;
+}
+
+#define REAL(f)		     (file_of(f)->real)
+#define PASS(f, method, ...) REAL(f)->pMethods->method(REAL(f), ##__VA_ARGS__)
+
+static int x_close(sqlite3_file *f)
+{
+	return PASS(f, xClose);
+}
+
+static int x_read(sqlite3_file *f, void *buf, int n, sqlite3_int64 at)
+{
+	return PASS(f, xRead, buf, n, at);
+}
+
+static int x_write(sqlite3_file *f, const void *buf, int n, sqlite3_int64 at)
+{
+	int rc = judge(FAULT_WRITE);
+
+	return rc ? rc : PASS(f, xWrite, buf, n, at);
+}
+
+static int x_truncate(sqlite3_file *f, sqlite3_int64 size)
+{
+	int rc = judge(FAULT_TRUNCATE);
+
+	return rc ? rc : PASS(f, xTruncate, size);
+}
+
+static int x_sync(sqlite3_file *f, int flags)
+{
+	int rc = judge(FAULT_SYNC);
+
+	call_hook(FAULT_BEFORE_SYNC, file_of(f)->name);
+	if (!rc)
+		rc = PASS(f, xSync, flags);
+	call_hook(FAULT_AFTER_SYNC, file_of(f)->name);
+	return rc;
+}
+
+static int x_size(sqlite3_file *f, sqlite3_int64 *n)
+{
+	return PASS(f, xFileSize, n);
+}
+
+static int x_lock(sqlite3_file *f, int l)
+{
+	return PASS(f, xLock, l);
+}
+static int x_unlock(sqlite3_file *f, int l)
+{
+	return PASS(f, xUnlock, l);
+}
+
+static int x_reserved(sqlite3_file *f, int *ret)
+{
+	return PASS(f, xCheckReservedLock, ret);
+}
+
+static int x_control(sqlite3_file *f, int op, void *arg)
+{
+	return PASS(f, xFileControl, op, arg);
+}
+
+static int x_sector(sqlite3_file *f)
+{
+	return PASS(f, xSectorSize);
+}
+static int x_traits(sqlite3_file *f)
+{
+	return PASS(f, xDeviceCharacteristics);
+}
+
+static int x_shm_map(sqlite3_file *f, int page, int size, int extend,
+		     void volatile **ret)
+{
+	return PASS(f, xShmMap, page, size, extend, ret);
+}
+
+static int x_shm_lock(sqlite3_file *f, int at, int n, int flags)
+{
+	return PASS(f, xShmLock, at, n, flags);
+}
+
+static void x_shm_barrier(sqlite3_file *f)
+{
+	PASS(f, xShmBarrier);
+}
+static int x_shm_unmap(sqlite3_file *f, int del)
+{
+	return PASS(f, xShmUnmap, del);
+}
+
+static int x_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
+{
+	return PASS(f, xFetch, at, n, ret);
+}
+
+static int x_unfetch(sqlite3_file *f, sqlite3_int64 at, void *p)
+{
+	return PASS(f, xUnfetch, at, p);
+}
+
+static const sqlite3_io_methods methods = {
+	.iVersion = 3,
+	.xClose = x_close,
+	.xRead = x_read,
+	.xWrite = x_write,
+	.xTruncate = x_truncate,
+	.xSync = x_sync,
+	.xFileSize = x_size,
+	.xLock = x_lock,
+	.xUnlock = x_unlock,
+	.xCheckReservedLock = x_reserved,
+	.xFileControl = x_control,
+	.xSectorSize = x_sector,
+	.xDeviceCharacteristics = x_traits,
+	.xShmMap = x_shm_map,
+	.xShmLock = x_shm_lock,
+	.xShmBarrier = x_shm_barrier,
+	.xShmUnmap = x_shm_unmap,
+	.xFetch = x_fetch,
+	.xUnfetch = x_unfetch,
+};
+
+static int x_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags,
+		  int *ret_flags)
+{
+	struct fault_file *ff = file_of(f);
+	int rc = judge(FAULT_OPEN);
+
+	(void)v;
+	f->pMethods = NULL;
+	if (rc)
+		return rc;
+	ff->name = name;
+	ff->real = (sqlite3_file *)(ff + 1);
+	rc = real_vfs->xOpen(real_vfs, name, ff->real, flags, ret_flags);
+	if (!ff->real->pMethods)
+		return rc;
+	ff->methods = methods;
+	ff->methods.iVersion = ff->real->pMethods->iVersion;
+	f->pMethods = &ff->methods;
+	return rc;
+}
+
+void fault_vfs_install(void)
+{
+	if (real_vfs)
+		return;
+	real_vfs = sqlite3_vfs_find(NULL);
+	vfs = *real_vfs; /* all else goes to the real one's functions */
+	vfs.zName = VFS_NAME;
+	vfs.szOsFile = (int)sizeof(struct fault_file) + real_vfs->szOsFile;
+	vfs.xOpen = x_open;
+	if (sqlite3_vfs_register(&vfs, 1)) {
+		fprintf(stderr, "fault vfs: not taken\n");
+		abort();
+	}
+}
+
+void fault_vfs_reset(void)
+{
+	pthread_mutex_lock(&state.lock);
+	memset(state.count, 0, sizeof(state.count));
+	memset(state.fault, 0, sizeof(state.fault));
+	state.failed = 0;
+	state.hook = NULL;
+	pthread_mutex_unlock(&state.lock);
+}
+
+void fault_vfs_hook(fault_hook_fn *hook, void *arg)
+{
+	pthread_mutex_lock(&state.lock);
+	state.hook = hook;
+	state.arg = arg;
+	pthread_mutex_unlock(&state.lock);
+}
+
+void fault_vfs_fail(enum fault_op op, uint64_t nth, int code, bool onwards)
+{
+	pthread_mutex_lock(&state.lock);
+	state.fault[op] = (struct fault){
+		.at = code ? state.count[op] + nth : 0,
+		.code = code,
+		.onwards = onwards,
+	};
+	pthread_mutex_unlock(&state.lock);
+}
+
+uint64_t fault_vfs_count(enum fault_op op)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&state.lock);
+	n = state.count[op];
+	pthread_mutex_unlock(&state.lock);
+	return n;
+}
+
+uint64_t fault_vfs_failed(void)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&state.lock);
+	n = state.failed;
+	pthread_mutex_unlock(&state.lock);
+	return n;
+}
