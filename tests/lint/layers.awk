@@ -30,7 +30,7 @@ FNR == 1 {
 	if (own != "" && (public || own != here))
 		bad(h " belongs to src/" own)
 }
-/"[^"]*(SELECT |INSERT |UPDATE |DELETE FROM|CREATE TABLE|PRAGMA |BEGIN IMMEDIATE)/ {
+/"[^"]*(SELECT .* FROM|INSERT (OR|INTO)|UPDATE .* SET|DELETE FROM|CREATE TABLE|PRAGMA [a-z]|BEGIN IMMEDIATE)/ {
 	if (!sql_ok)
 		bad("SQL belongs to schema/ or src/store/stmt.c")
 }

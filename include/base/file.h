@@ -1,0 +1,16 @@
+/* Small files, read whole. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include "base/defs.h"
+#include "base/err.h"
+#include "base/span.h"
+
+/*
+ * *ret_text is NUL-terminated, *ret_memory is given: free().  ERR_INPUT: not
+ * there, not readable, not a plain file, or larger than @max; @why says which.
+ */
+MUST_CHECK enum err file_read(const char *path, size_t max, char **ret_memory,
+			      struct span *ret_text, struct err_detail *why);
+
+#endif

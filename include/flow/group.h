@@ -1,0 +1,32 @@
+/* A consumer group at work. */
+#ifndef FLOW_GROUP_H
+#define FLOW_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/config.h"
+#include "core/handler.h"
+#include "store/counter.h"
+#include "store/group.h"
+
+/* What a batch changes; becomes true when it is committed. */
+struct group_change {
+	struct counters counters;
+	int64_t pending_rows, pending_bytes;
+};
+
+struct group {
+	const struct group_config *config;	/* kept */
+	struct group_record record;
+	struct handler handler;
+
+	struct counters unsaved;	/* happened, not in the store yet */
+	int64_t pending_rows, pending_bytes;
+	struct group_change change;	/* of the transaction under way */
+};
+
+/* Whether the event's topic is one the group asked for. */
+bool group_wants(const struct group *g, struct span topic);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Housekeeping between batches: generations, histories, counters, checkpoints,
+ * room.  Every step is bounded in rows and makes progress under load.
+ */
+#ifndef FLOW_MAINTAIN_H
+#define FLOW_MAINTAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/defs.h"
+#include "base/err.h"
+#include "flow/batch.h"
+#include "store/store.h"
+
+#define MAINTAIN_ROWS	2000	/* of one slice */
+
+struct maintain {
+	struct batch *batch;		/* kept; whose counters are saved */
+	int64_t longest_ttl_ms;
+	int64_t sweep_boot_ms, save_boot_ms;	/* next time */
+	int64_t last_event_boot_ms;	/* for idle checkpoints */
+	uint64_t last_deliveries;
+	bool wal_alarm;
+};
+
+/* Reads the ttl of all groups; the first turn sweeps at once. */
+MUST_CHECK enum err maintain_init(struct maintain *m, struct batch *b);
+
+/* @deliveries since start tells whether the line is idle.  ERR_BUSY: later. */
+MUST_CHECK enum err maintain_turn(struct maintain *m, uint64_t deliveries,
+				  int64_t boot_ms);
+
+#endif

@@ -1,0 +1,21 @@
+/* Signals as a descriptor (signalfd(2)), so that they come between turns. */
+#ifndef OS_SIGNALS_H
+#define OS_SIGNALS_H
+
+#include <stdbool.h>
+
+#include "base/defs.h"
+#include "base/err.h"
+
+/* What came since the last look. */
+struct signals {
+	bool stop;		/* SIGTERM, SIGINT */
+	bool reload;		/* SIGHUP */
+};
+
+/* Blocks them for the process and ignores SIGPIPE; *ret_fd is the caller's. */
+MUST_CHECK enum err signals_open(int *ret_fd);
+
+void signals_take(int fd, struct signals *ret_s);
+
+#endif

@@ -1,0 +1,46 @@
+/* The history of attempts: types and times, never data. */
+#ifndef STORE_ATTEMPT_H
+#define STORE_ATTEMPT_H
+
+#include <stdint.h>
+
+#include "base/defs.h"
+#include "base/err.h"
+#include "base/hash.h"
+#include "core/outcome.h"
+
+struct store;
+
+struct attempt_record {
+	struct hash_key key;	/* with fingerprint: the event */
+	uint64_t fingerprint;
+	unsigned n;		/* from 1; the highest is the exact count */
+	int64_t started_ms;	/* store clock */
+	int64_t started_wall_ms;
+	int64_t took_ms;
+	enum outcome outcome;
+	struct error_type type;
+};
+
+#define ATTEMPT_KEEP_FIRST	3
+#define ATTEMPT_KEEP_LAST	17
+
+/* Keeps the first 3 and the last 17 of an event. */
+MUST_CHECK enum err attempt_put(struct store *st,
+				const struct attempt_record *a);
+
+/*
+ * Removes histories whose event is gone for @age_ms, @max_rows at most: not
+ * those of pending events or letters.
+ */
+MUST_CHECK enum err attempt_sweep(struct store *st, int64_t before_ms,
+				  unsigned max_rows, unsigned *ret_n);
+
+typedef enum err attempt_row_fn(void *arg, const struct attempt_record *a);
+
+/* In order of n. */
+MUST_CHECK enum err attempt_list(struct store *st, const struct hash_key *key,
+				 uint64_t fingerprint, attempt_row_fn *row,
+				 void *arg);
+
+#endif

@@ -1,0 +1,41 @@
+/* Consumer groups as the store knows them. */
+#ifndef STORE_GROUP_H
+#define STORE_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/defs.h"
+#include "base/err.h"
+#include "core/config.h"
+
+struct store;
+
+struct group_record {
+	int64_t group_no;	/* never used for another group */
+	int64_t recipe;		/* number of its fingerprint's selectors */
+	int64_t vouches_since_ms;
+};
+
+/*
+ * Finds or makes the group's row and notes its selectors and ttl; part of a
+ * transaction.  ERR_CONFIG when `id` or `tenant` changed while the store holds
+ * records of the group and @accept is false: its events would all look new.
+ */
+MUST_CHECK enum err group_register(struct store *st,
+				   const struct group_config *g, int64_t now_ms,
+				   bool accept, struct group_record *ret_g,
+				   struct err_detail *why);
+
+/* ERR_NO: the store does not know the group. */
+MUST_CHECK enum err group_find(struct store *st, const char *name,
+			       struct group_record *ret_g);
+
+/* Only whether group_register() would refuse without @accept: ERR_CONFIG. */
+MUST_CHECK enum err group_check(struct store *st, const struct group_config *g,
+				struct err_detail *why);
+
+/* The longest ttl of any group that ever wrote here, in milliseconds. */
+MUST_CHECK enum err group_longest_ttl(struct store *st, int64_t *ret_ms);
+
+#endif

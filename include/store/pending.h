@@ -1,0 +1,52 @@
+/* Events that are acknowledged and wait for their next attempt. */
+#ifndef STORE_PENDING_H
+#define STORE_PENDING_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/defs.h"
+#include "base/err.h"
+#include "core/event.h"
+#include "core/identity.h"
+
+struct store;
+
+struct pending {
+	int64_t id;		/* 0: not stored yet */
+	int64_t group_no;
+	int64_t recipe;
+	struct identity who;
+	struct event event;
+	unsigned attempts;	/* counted ones so far */
+	unsigned crashes;
+	int64_t window_ms;	/* when its first attempt was; store clock */
+	int64_t due_ms;		/* store clock */
+	struct error_type first_type, last_type;	/* empty: none */
+};
+
+/* The row of a new event.  Sets @p->id. */
+MUST_CHECK enum err pending_put(struct store *st, struct pending *p);
+
+/* Not before @p->due_ms again, with attempts, window and types of @p. */
+MUST_CHECK enum err pending_wait(struct store *st, const struct pending *p);
+
+/* It ended: done or dead, in this transaction. */
+MUST_CHECK enum err pending_drop(struct store *st, int64_t id);
+
+/*
+ * Loads up to @max rows that are due at @now_ms, longest due first; spans lie
+ * in @a.  Stops early when @a is full.
+ */
+MUST_CHECK enum err pending_due(struct store *st, int64_t now_ms, unsigned max,
+				struct arena *a, struct pending *rows,
+				unsigned *ret_n);
+
+/* When the next row is due; INT64_MAX if none waits. */
+MUST_CHECK enum err pending_next_due(struct store *st, int64_t *ret_ms);
+
+/* What a group's rows amount to.  Counts them: at start only. */
+MUST_CHECK enum err pending_totals(struct store *st, int64_t group_no,
+				   int64_t *ret_rows, int64_t *ret_bytes);
+
+#endif

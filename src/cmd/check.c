@@ -1,0 +1,126 @@
+/* Everything that can be known before an event comes. */
+#include <stdio.h>
+
+#include "cmd.h"
+#include "base/clock.h"
+#include "handler/sql.h"
+#include "store/group.h"
+#include "store/store.h"
+
+static void print_warning(void *arg UNUSED, const char *text)
+{
+	printf("warning: %s\n", text);
+}
+
+/* Schema files and handlers are tried out on a store in memory. */
+static enum err prepare_all(const struct config *c, struct err_detail *why)
+{
+	const struct store_options o = { .path = ":memory:" };
+	struct store *st = NULL;
+	enum err e = store_open(&o, STORE_SCRATCH, &st, why);
+
+	if (!e)
+		e = sql_schema_apply(st, c->store.schema, why);
+	for (unsigned i = 0; !e && i < c->groups_len; i++) {
+		struct handler h = { 0 };
+
+		e = sql_handler_open(st, &c->groups[i], &h, why);
+		if (!e) {
+			printf("ok: [group %s] %s prepared\n",
+			       c->groups[i].name, c->groups[i].handler_file);
+			sql_handler_close(&h);
+		}
+	}
+	store_close(st);
+	return e;
+}
+
+static enum err check_store(const struct config *c, struct err_detail *why)
+{
+	const struct store_options o = { .path = c->store.path };
+	struct store *st = NULL;
+	enum err e = store_open(&o, STORE_READER, &st, why);
+
+	if (e == ERR_NO) {
+		printf("ok: %s will be made at the first run\n", c->store.path);
+		return OK;
+	}
+	for (unsigned i = 0; !e && i < c->groups_len; i++)
+		e = group_check(st, &c->groups[i], why);
+	if (!e)
+		printf("ok: %s fits\n", c->store.path);
+	store_close(st);
+	return e;
+}
+
+static enum err accept_groups(struct store *st, const struct config *c,
+			      struct err_detail *why)
+{
+	struct group_record r;
+	int64_t now = store_now_ms(st, clock_boot_ms());
+	enum err e = store_begin(st);
+
+	if (e)
+		return err_say(why, e, "%s", store_detail(st));
+	for (unsigned i = 0; !e && i < c->groups_len; i++)
+		e = group_register(st, &c->groups[i], now, true, &r, why);
+	if (e) {
+		store_rollback(st);
+		return e;
+	}
+	e = store_commit(st);
+	return e ? err_say(why, e, "%s", store_detail(st)) : OK;
+}
+
+static enum err accept(const struct config *c, struct err_detail *why)
+{
+	const struct store_options o = {
+		.path = c->store.path,
+		.max_size = c->store.max_size,
+	};
+	struct store *st = NULL;
+	enum err e = store_open(&o, STORE_OWNER, &st, why);
+
+	if (!e)
+		e = accept_groups(st, c, why);
+	if (!e)
+		printf("ok: the selectors of all groups are accepted\n");
+	store_close(st);
+	return e;
+}
+
+enum err cmd_check(const struct command_args *a, struct err_detail *why)
+{
+	bool print = false, accepted = false;
+	const struct command_option options[] = {
+		{ "--print", &print, NULL },
+		{ "--accept", &accepted, NULL },
+	};
+	struct config *c = NULL;
+	unsigned n;
+	enum err e = cmd_options(a, options, ARRAY_LEN(options), NULL, 0, &n,
+				 why);
+
+	if (!e)
+		e = cmd_load_config(a, &c, why);
+	if (e)
+		return e;
+	if (print) {
+		config_print(c, stdout);
+		goto out;
+	}
+	printf("ok: %s\n", a->config);
+	config_warnings(c, print_warning, NULL);
+	e = prepare_all(c, why);
+	if (!e && accepted)
+		e = accept(c, why);
+	if (!e)
+		e = check_store(c, why);
+	for (unsigned i = 0; !e && i < c->groups_len; i++) {
+		putchar('\n');
+		config_print_promise(c, &c->groups[i], stdout);
+	}
+out:
+	config_free(c);
+	return e;
+}

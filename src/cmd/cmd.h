@@ -1,0 +1,53 @@
+/* The commands of the program: one file each, one table in main.c. */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+#include <stdbool.h>
+
+#include "base/defs.h"
+#include "base/err.h"
+#include "base/span.h"
+#include "core/config.h"
+
+struct command_args {
+	const char *config;	/* file: -c, MQONCE_CONF or the default */
+	int argc;		/* of the words behind the command's name */
+	char **argv;
+};
+
+typedef enum err command_fn(const struct command_args *a,
+			    struct err_detail *why);
+
+command_fn cmd_init, cmd_check, cmd_run, cmd_version, cmd_status;
+command_fn cmd_dead_list, cmd_dead_show;
+
+/* *ret_c is given: config_free(). */
+MUST_CHECK enum err cmd_load_config(const struct command_args *a,
+				    struct config **ret_c,
+				    struct err_detail *why);
+
+/* A long option: with @value it takes an argument. */
+struct command_option {
+	const char *name;	/* "--json" */
+	bool *flag;
+	const char **value;
+};
+
+/*
+ * Reads options and leaves at most @words_max other words in @words.
+ * ERR_USAGE names what is not understood.
+ */
+MUST_CHECK enum err cmd_options(const struct command_args *a,
+				const struct command_option *options,
+				unsigned options_len, const char **words,
+				unsigned words_max, unsigned *ret_words,
+				struct err_detail *why);
+
+/* Text for a terminal: bytes that could steer it become '?'. */
+void cmd_print_safe(struct span s);
+
+/* "3 d", "5 h", "12 s": how long ago. */
+#define CMD_AGE_SIZE	32
+const char *cmd_age(char buf[CMD_AGE_SIZE], int64_t ms);
+
+#endif

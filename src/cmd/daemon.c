@@ -1,0 +1,291 @@
+#include "daemon.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "os/notify.h"
+#include "os/signals.h"
+#include "store/owner.h"
+#include "store/space.h"
+
+#define LOOK_MS		1000	/* at the limits */
+#define LOCKED_MS	20	/* between tries for the write lock */
+#define FULL_MS		5000	/* between tries for room on the disk */
+
+static const char *gate_text(enum gate g)
+{
+	switch (g) {
+	case GATE_OPEN:		return "open";
+	case GATE_LOCKED:	return "another process holds the store's lock";
+	case GATE_NO_SPACE:	return "max_size is nearly reached";
+	case GATE_PENDING:	return "a group is at its pending limit";
+	case GATE_DISK_FULL:	return "the disk is full";
+	}
+	return "";
+}
+
+static const char *gate_advice(enum gate g)
+{
+	switch (g) {
+	case GATE_OPEN:
+	case GATE_LOCKED:	return "end that process's transaction";
+	case GATE_NO_SPACE:	return "raise [store] max_size, or delete rows "
+				       "of your own tables";
+	case GATE_PENDING:	return "find out why its handler keeps failing";
+	case GATE_DISK_FULL:	return "free space on the store's disk";
+	}
+	return "";
+}
+
+/* One line at each limit that is met, one when it is over. */
+static void set_gate(struct daemon *d, enum gate g, int64_t now)
+{
+	if (g == d->gate)
+		return;
+	d->gate = g;
+	d->gate_since_ms = now;
+	if (g == GATE_LOCKED)
+		return;			/* short ones are no news */
+	if (g == GATE_OPEN)
+		log_info("ingest.open", "action=read");
+	else
+		log_err("ingest.stopped", "why=\"%s\"%s%s action=wait: %s",
+			gate_text(g), g == GATE_PENDING ? " group=" : "",
+			g == GATE_PENDING ? d->full_group->config->name : "",
+			gate_advice(g));
+}
+
+/* After a full disk: only real room counts, not what the ballast left. */
+static bool disk_has_room(struct daemon *d)
+{
+	if (d->ballast && !space_ballast_put(d->store))
+		return false;
+	return space_disk_takes(d->store);
+}
+
+static enum err look(struct daemon *d, int64_t now)
+{
+	static const enum gate gates[] = {
+		[INGEST_OPEN] = GATE_OPEN,
+		[INGEST_NO_SPACE] = GATE_NO_SPACE,
+		[INGEST_PENDING_FULL] = GATE_PENDING,
+	};
+	enum ingest_block why;
+	enum err e;
+
+	if (now < d->gate_look_ms || d->gate == GATE_LOCKED)
+		return OK;
+	d->gate_look_ms = now + LOOK_MS;
+	if (d->gate == GATE_DISK_FULL) {
+		d->gate_look_ms = now + FULL_MS;
+		if (!disk_has_room(d))
+			return OK;
+	}
+	e = ingest_look(&d->ingest, &why, &d->full_group);
+	if (!e)
+		set_gate(d, gates[why], now);
+	return e;
+}
+
+/* Failures of the store that pass; the others end the daemon. */
+static enum err survive(struct daemon *d, enum err e, int64_t now)
+{
+	switch (e) {
+	case OK:
+	case ERR_LINK:
+	case ERR_NOMEM:
+		return OK;
+	case ERR_BUSY:
+		if (d->gate == GATE_OPEN)
+			set_gate(d, GATE_LOCKED, now);
+		d->wake_ms = now + LOCKED_MS;
+		return OK;
+	case ERR_FULL:
+		log_err("store.full", "why=\"%s\"", store_detail(d->store));
+		d->ballast |= space_ballast_drop(d->store);
+		set_gate(d, GATE_DISK_FULL, now);
+		d->gate_look_ms = now + FULL_MS;
+		return OK;
+	default:
+		return e;
+	}
+}
+
+/* Away for longer than a keepalive: leave, so that nothing is owed. */
+static void hold_or_come_back(struct daemon *d, int64_t now)
+{
+	bool locked_long = d->gate == GATE_LOCKED &&
+		now - d->gate_since_ms >= d->config->broker.keepalive_ms;
+	bool hold = locked_long || (d->gate != GATE_OPEN &&
+				    d->gate != GATE_LOCKED);
+
+	if (hold == d->session.held)
+		return;
+	if (locked_long)
+		log_err("ingest.stopped", "why=\"%s\" action=wait: %s",
+			gate_text(d->gate), gate_advice(d->gate));
+	session_hold(&d->session, hold, now);
+}
+
+static bool may_read(const struct daemon *d, int64_t now)
+{
+	if (d->session.touching && d->session.state == SESSION_CONNECTING)
+		return true;
+	return (d->gate == GATE_OPEN || d->gate == GATE_LOCKED) &&
+	       now >= d->read_ms && now >= d->wake_ms;
+}
+
+static int64_t pending_rows(const struct daemon *d)
+{
+	int64_t n = 0;
+
+	for (unsigned i = 0; i < d->config->groups_len; i++)
+		n += d->groups[i].pending_rows;
+	return n;
+}
+
+static enum err ingest(struct daemon *d, bool readable, int64_t now)
+{
+	int64_t pending = pending_rows(d);
+	enum err e;
+
+	if (!d->ingest.link ||
+	    !(readable || link_has_buffered(d->ingest.link)))
+		return OK;
+	/* A moment's wait for more saves flash: bytes stay in the socket. */
+	if (!d->read_ms && d->config->limits.linger_ms) {
+		d->read_ms = now + d->config->limits.linger_ms;
+		return OK;
+	}
+	if (!may_read(d, now))
+		return OK;
+	d->read_ms = 0;
+	e = ingest_turn(&d->ingest, now);
+	if (e == ERR_BUSY)
+		return survive(d, e, now);
+	if (d->gate == GATE_LOCKED)
+		set_gate(d, GATE_OPEN, now);
+	session_after_turn(&d->session, e, now);
+	e = survive(d, e, now);
+	if (!e && pending_rows(d) != pending)
+		e = retry_refresh(&d->retry);
+	return e;
+}
+
+/* Whether whoever held the lock let go of it. */
+static void try_lock(struct daemon *d, int64_t now)
+{
+	if (d->gate != GATE_LOCKED || now < d->wake_ms)
+		return;
+	if (store_begin(d->store)) {
+		d->wake_ms = now + LOCKED_MS;
+		return;
+	}
+	store_rollback(d->store);
+	set_gate(d, GATE_OPEN, now);
+}
+
+static void take_signals(struct daemon *d)
+{
+	struct signals s;
+
+	signals_take(d->signal_fd, &s);
+	d->stop |= s.stop;
+	d->reload |= s.reload;
+}
+
+static void say(struct daemon *d, int64_t now)
+{
+	const char *text = d->gate != GATE_OPEN && d->gate != GATE_LOCKED
+				   ? gate_text(d->gate)
+				   : session_text(&d->session);
+	char lines[256];
+
+	if (d->watchdog_ms && now >= d->watchdog_due_ms) {
+		notify_send("WATCHDOG=1");
+		d->watchdog_due_ms = now + d->watchdog_ms;
+	}
+	if (d->said && !strcmp(text, d->said))
+		return;
+	d->said = text;
+	snprintf(lines, sizeof(lines), "broker      %s, %s\n",
+		 d->config->broker.url, text);
+	owner_say(d->store, lines);
+	snprintf(lines, sizeof(lines), "STATUS=%s", text);
+	notify_send(lines);
+}
+
+enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
+{
+	int64_t now = clock_boot_ms();
+	enum err e;
+
+	if (ready[LOOP_SIGNALS])
+		take_signals(d);
+	try_lock(d, now);
+	e = ingest(d, ready[LOOP_LINK] & POLLIN, now);
+	if (!e && d->ingest.link && (ready[LOOP_LINK] & POLLOUT))
+		session_after_turn(&d->session, link_flush(d->ingest.link),
+				   now);
+	if (!e)
+		e = survive(d, session_turn(&d->session, now), now);
+	if (!e && now >= d->wake_ms)
+		e = survive(d, retry_turn(&d->retry, now), now);
+	if (!e && now >= d->wake_ms)
+		e = survive(d, maintain_turn(&d->maintain, d->ingest.deliveries,
+					     now), now);
+	if (!e)
+		e = survive(d, look(d, now), now);
+	hold_or_come_back(d, now);
+	say(d, now);
+	return e;
+}
+
+static int64_t sooner(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int64_t daemon_wait_ms(const struct daemon *d)
+{
+	int64_t now = clock_boot_ms();
+	int64_t wait = sooner(session_wait_ms(&d->session, now), LOOK_MS);
+	int64_t retry = retry_wait_ms(&d->retry, now);
+
+	if (d->ingest.link && link_has_buffered(d->ingest.link) &&
+	    may_read(d, now))
+		return 0;
+	if (retry >= 0)
+		wait = sooner(wait, retry);
+	if (d->read_ms > now)
+		wait = sooner(wait, d->read_ms - now);
+	if (d->wake_ms > now)
+		return sooner(d->wake_ms - now, LOCKED_MS);
+	if (d->watchdog_ms)
+		wait = sooner(wait, d->watchdog_ms);
+	return wait;
+}
+
+enum err daemon_watch(struct daemon *d)
+{
+	struct link *l = d->ingest.link;
+	int64_t now = clock_boot_ms();
+	short want = 0;
+	enum err e;
+
+	if (l) {
+		want = link_interest(l);
+		if (!may_read(d, now))
+			want &= (short)~POLLIN;
+	}
+	e = loop_watch(d->loop, LOOP_LINK, l ? link_fd(l) : -1, want);
+	if (!e)
+		e = loop_watch(d->loop, LOOP_RESOLVER,
+			       d->session.resolve
+				       ? resolve_fd(d->session.resolve) : -1,
+			       POLLIN);
+	return e;
+}

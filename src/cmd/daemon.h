@@ -1,0 +1,55 @@
+/* The daemon's parts and its gate, for src/cmd/run.c and daemon.c. */
+#ifndef CMD_DAEMON_H
+#define CMD_DAEMON_H
+
+#include "core/config.h"
+#include "flow/ingest.h"
+#include "flow/maintain.h"
+#include "flow/retry.h"
+#include "flow/session.h"
+#include "os/loop.h"
+
+/* Why no event is taken at the moment. */
+enum gate {
+	GATE_OPEN,
+	GATE_LOCKED,		/* another process holds the write lock */
+	GATE_NO_SPACE,		/* the page budget's reserve is reached */
+	GATE_PENDING,		/* a group is at its pending limit */
+	GATE_DISK_FULL,		/* the disk took no more */
+};
+
+struct daemon {
+	const struct config *config;	/* kept */
+	struct loop *loop;
+	int signal_fd;
+	bool stop, reload;
+
+	struct store *store;
+	struct group groups[CONFIG_GROUPS];
+	struct counters strays;
+	struct ingest ingest;
+	struct retry retry;
+	struct session session;
+	struct maintain maintain;
+
+	enum gate gate;
+	const struct group *full_group;
+	int64_t gate_since_ms, gate_look_ms;	/* boot clock */
+	int64_t read_ms;	/* boot clock: not before, to linger */
+	int64_t wake_ms;	/* boot clock: not before, while locked */
+	int64_t watchdog_ms, watchdog_due_ms;
+	const char *said;	/* what the lock file says */
+	bool ballast;
+};
+
+/* One turn of everything; an error ends the daemon. */
+MUST_CHECK enum err daemon_turn(struct daemon *d,
+				const short ready[LOOP_SOURCES]);
+
+/* Milliseconds until the next turn has something to do. */
+int64_t daemon_wait_ms(const struct daemon *d);
+
+/* What the loop waits for. */
+MUST_CHECK enum err daemon_watch(struct daemon *d);
+
+#endif

@@ -1,0 +1,182 @@
+#include "flow/batch.h"
+
+#include <string.h>
+
+#include "base/crash.h"
+#include "settle.h"
+
+/* A moment of store time may be lost at a power cut, not more. */
+#define CLOCK_SAVE_MS	10000
+
+static void forget_changes(struct batch *b)
+{
+	for (unsigned i = 0; i < b->groups_len; i++)
+		b->groups[i].change = (struct group_change){ 0 };
+	b->wrote = false;
+}
+
+static void add(struct counters *to, const struct counters *c)
+{
+#define ADD_(name) to->name += c->name;
+	COUNTER_LIST(ADD_)
+#undef ADD_
+}
+
+static bool any(const struct counters *c)
+{
+	static const struct counters none;
+
+	return memcmp(c, &none, sizeof(none)) != 0;
+}
+
+/* Memory follows the commit. */
+static void apply_changes(struct batch *b)
+{
+	for (unsigned i = 0; i < b->groups_len; i++) {
+		struct group *g = &b->groups[i];
+
+		if (b->wrote)
+			g->unsaved = (struct counters){ 0 };
+		else
+			add(&g->unsaved, &g->change.counters);
+		g->pending_rows += g->change.pending_rows;
+		g->pending_bytes += g->change.pending_bytes;
+	}
+	if (b->wrote)
+		*b->strays = (struct counters){ 0 };
+	forget_changes(b);
+}
+
+static enum err save_counters(struct batch *b)
+{
+	enum err e = OK;
+
+	for (unsigned i = 0; !e && i < b->groups_len; i++) {
+		struct group *g = &b->groups[i];
+		struct counters sum = g->unsaved;
+
+		add(&sum, &g->change.counters);
+		if (any(&sum))
+			e = counter_add(b->store, g->record.group_no, &sum);
+	}
+	if (!e && any(b->strays))
+		e = counter_add(b->store, COUNTER_NO_GROUP, b->strays);
+	return e;
+}
+
+static enum err save_clock(struct batch *b)
+{
+	int64_t now = store_now_ms(b->store, b->boot_ms);
+	enum err e;
+
+	if (now - b->clock_saved_ms < CLOCK_SAVE_MS)
+		return OK;
+	e = store_clock_put(b->store, b->boot_ms);
+	if (!e)
+		b->clock_saved_ms = now;
+	return e;
+}
+
+static enum err commit(struct batch *b)
+{
+	enum err e = OK;
+
+	if (b->wrote)
+		e = save_counters(b);
+	if (!e && b->wrote)
+		e = save_clock(b);
+	crash_point("commit.before");
+	if (!e)
+		e = store_commit(b->store);
+	if (!e)
+		apply_changes(b);
+	crash_point("commit.after");
+	return e;
+}
+
+/* Settles [from, to); *ret_end is where it had to stop, or @to. */
+static enum err settle_range(struct batch *b, unsigned from, unsigned to,
+			     unsigned *ret_end)
+{
+	enum settled how = SETTLED;
+	enum err e = OK;
+	unsigned i;
+
+	for (i = from; !e && i < to; i++) {
+		e = settle(b, &b->work[i], &how);
+		if (how == SETTLED_NOT)
+			break;
+	}
+	*ret_end = i;
+	return e;
+}
+
+static enum err start_over(struct batch *b)
+{
+	store_rollback(b->store);
+	forget_changes(b);
+	return store_begin(b->store);
+}
+
+/*
+ * [from, to) is what the open transaction is to hold.  When an event at @end
+ * spoils it, the ones before are done again as one batch; with none before, it
+ * goes alone.
+ */
+static enum err run(struct batch *b)
+{
+	unsigned from = 0, to = b->len, end;
+	enum err e = OK;
+
+	while (!e) {
+		e = settle_range(b, from, to, &end);
+		if (!e && end < to) {
+			to = end > from ? end : from + 1;
+			e = start_over(b);
+			continue;
+		}
+		if (!e)
+			e = commit(b);
+		if (e || to == b->len)
+			break;
+		from = to;
+		to = b->work[from].alone ? from + 1 : b->len;
+		e = store_begin(b->store);
+	}
+	return e;
+}
+
+enum err batch_run(struct batch *b)
+{
+	enum err e;
+
+	forget_changes(b);
+	e = run(b);
+	if (e) {
+		store_rollback(b->store);
+		forget_changes(b);
+	}
+	return e;
+}
+
+enum err batch_save(struct batch *b)
+{
+	bool dirty = any(b->strays);
+	enum err e;
+
+	for (unsigned i = 0; i < b->groups_len; i++)
+		dirty |= any(&b->groups[i].unsaved);
+	if (!dirty)
+		return OK;
+	e = store_begin(b->store);
+	if (e)
+		return e;
+	forget_changes(b);
+	b->wrote = true;
+	e = commit(b);
+	if (e) {
+		store_rollback(b->store);
+		forget_changes(b);
+	}
+	return e;
+}

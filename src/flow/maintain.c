@@ -1,0 +1,109 @@
+#include "flow/maintain.h"
+
+#include "base/log.h"
+#include "store/attempt.h"
+#include "store/group.h"
+#include "store/marker.h"
+#include "store/space.h"
+
+#define SWEEP_MS	1000
+#define SWEEP_AGAIN_MS	50	/* a slice was full: there is more */
+#define SAVE_MS		60000
+#define IDLE_MS		5000
+#define WAL_ALARM_BYTES	((int64_t)64 << 20)
+
+enum err maintain_init(struct maintain *m, struct batch *b)
+{
+	*m = (struct maintain){ .batch = b };
+	return group_longest_ttl(b->store, &m->longest_ttl_ms);
+}
+
+static enum err sweep_attempts(struct maintain *m, int64_t now_ms,
+			       unsigned *ret_n)
+{
+	struct store *st = m->batch->store;
+	enum err e = store_begin(st);
+
+	if (e)
+		return e;
+	e = attempt_sweep(st, now_ms - m->longest_ttl_ms, MAINTAIN_ROWS, ret_n);
+	if (e)
+		store_rollback(st);
+	else
+		e = store_commit(st);
+	return e;
+}
+
+static enum err sweep(struct maintain *m, int64_t boot_ms)
+{
+	struct store *st = m->batch->store;
+	int64_t now = store_now_ms(st, boot_ms);
+	unsigned markers = 0, attempts = 0;
+	bool rotated = false;
+	enum err e = marker_drain(st, now, m->longest_ttl_ms, MAINTAIN_ROWS,
+				  &markers);
+
+	m->batch->strays->markers -= markers;
+	if (!e)
+		e = marker_rotate(st, now, m->longest_ttl_ms, &rotated);
+	if (!e)
+		e = sweep_attempts(m, now, &attempts);
+	if (rotated)
+		log_info("marker.rotate", "longest_ttl_ms=%lld",
+			 (long long)m->longest_ttl_ms);
+	m->sweep_boot_ms = boot_ms + (markers == MAINTAIN_ROWS ||
+				      attempts == MAINTAIN_ROWS
+					      ? SWEEP_AGAIN_MS : SWEEP_MS);
+	return e;
+}
+
+/* Idle: what is in the WAL goes into the file, once. */
+static enum err checkpoint(struct maintain *m, uint64_t deliveries,
+			   int64_t boot_ms)
+{
+	struct store *st = m->batch->store;
+	bool idle;
+
+	if (deliveries != m->last_deliveries) {
+		m->last_deliveries = deliveries;
+		m->last_event_boot_ms = boot_ms;
+	}
+	idle = boot_ms - m->last_event_boot_ms >= IDLE_MS;
+	return space_checkpoint(st, idle ? 1 : SPACE_CHECKPOINT_FRAMES);
+}
+
+static enum err watch(struct maintain *m)
+{
+	struct store *st = m->batch->store;
+	struct store_stats s;
+	bool foreign = false;
+	enum err e = store_foreign_writer(st, &foreign);
+
+	if (foreign)
+		log_err("store.foreign_writer", "another program wrote to the "
+			"store; action=continue: only mqonce may write to it");
+	store_stats(st, &s);
+	if (s.wal_bytes > WAL_ALARM_BYTES && !m->wal_alarm)
+		log_err("store.wal", "bytes=%lld: a reader keeps the WAL from "
+			"being reused; end it", (long long)s.wal_bytes);
+	m->wal_alarm = s.wal_bytes > WAL_ALARM_BYTES;
+	return e;
+}
+
+enum err maintain_turn(struct maintain *m, uint64_t deliveries,
+		       int64_t boot_ms)
+{
+	enum err e = checkpoint(m, deliveries, boot_ms);
+
+	m->batch->boot_ms = boot_ms;
+	if (!e && boot_ms >= m->save_boot_ms) {
+		m->save_boot_ms = boot_ms + SAVE_MS;
+		e = batch_save(m->batch);
+	}
+	if (!e && boot_ms >= m->sweep_boot_ms) {
+		e = sweep(m, boot_ms);
+		if (!e)
+			e = watch(m);
+	}
+	return e;
+}

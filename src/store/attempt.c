@@ -1,0 +1,83 @@
+#include "store/attempt.h"
+
+#include "database.h"
+
+/* The middle of a long history goes, one row a time, as the end moves on. */
+static enum err trim(struct store *st, const struct attempt_record *a)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_ATTEMPT_TRIM);
+
+	bind_key(q, 1, &a->key);
+	bind_int(q, 2, (int64_t)a->fingerprint);
+	bind_int(q, 3, ATTEMPT_KEEP_FIRST);
+	bind_int(q, 4, (int64_t)a->n - ATTEMPT_KEEP_LAST);
+	return stmt_exec(st, q);
+}
+
+enum err attempt_put(struct store *st, const struct attempt_record *a)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_ATTEMPT_PUT);
+	enum err e;
+
+	bind_key(q, 1, &a->key);
+	bind_int(q, 2, (int64_t)a->fingerprint);
+	bind_int(q, 3, a->n);
+	bind_int(q, 4, a->started_ms);
+	bind_int(q, 5, a->started_wall_ms);
+	bind_int(q, 6, a->took_ms);
+	bind_text(q, 7, span_str(outcome_text(a->outcome)));
+	bind_type(q, 8, &a->type);
+	bind_int(q, 9, st->epoch);
+	e = stmt_exec_one(st, q);
+	if (!e && a->n > ATTEMPT_KEEP_FIRST + ATTEMPT_KEEP_LAST)
+		e = trim(st, a);
+	return e;
+}
+
+enum err attempt_sweep(struct store *st, int64_t before_ms, unsigned max_rows,
+		       unsigned *ret_n)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_ATTEMPT_SWEEP);
+	enum err e;
+
+	bind_int(q, 1, before_ms);
+	bind_int(q, 2, max_rows);
+	e = stmt_exec(st, q);
+	*ret_n = e ? 0 : (unsigned)sqlite3_changes(st->db);
+	return e;
+}
+
+static enum outcome outcome_of(struct span s)
+{
+	for (int o = OUTCOME_OK; o <= OUTCOME_POISON; o++)
+		if (span_is(s, outcome_text(o)))
+			return o;
+	return OUTCOME_POISON;
+}
+
+enum err attempt_list(struct store *st, const struct hash_key *key,
+		      uint64_t fingerprint, attempt_row_fn *row_fn, void *arg)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_ATTEMPT_LIST);
+	bool row = true;
+	enum err e = OK;
+
+	bind_key(q, 1, key);
+	bind_int(q, 2, (int64_t)fingerprint);
+	while (!e) {
+		e = stmt_row(st, q, &row);
+		if (e || !row)
+			break;
+		e = row_fn(arg, &(struct attempt_record){
+			.key = *key,
+			.fingerprint = fingerprint,
+			.n = (unsigned)col_int(q, 0),
+			.started_ms = col_int(q, 1),
+			.started_wall_ms = col_int(q, 2),
+			.took_ms = col_int(q, 3),
+			.outcome = outcome_of(col_text(q, 4)),
+			.type = col_type(q, 5),
+		});
+	}
+	return e;
+}

@@ -1,0 +1,182 @@
+/* What stands at the store's path, and a new store where nothing does. */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "database.h"
+#include "migrations.h"
+
+static enum err parent_of(const char *path, char *buf, size_t size)
+{
+	char copy[4096];
+
+	if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy))
+		return ERR_CREATE;
+	return (size_t)snprintf(buf, size, "%s", dirname(copy)) < size
+		       ? OK : ERR_CREATE;
+}
+
+enum err store_directory(struct store *st, struct err_detail *why)
+{
+	char dir[4096];
+
+	if (parent_of(st->path, dir, sizeof(dir)))
+		return err_say(why, ERR_CREATE, "%s: path too long", st->path);
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return err_say(why, ERR_CREATE,
+			       "%s: cannot create the store's directory: %s",
+			       dir, strerror(errno));
+	return OK;
+}
+
+/* https://sqlite.org/fileformat2.html#the_database_header */
+static uint32_t header_int(const uint8_t *h, size_t at)
+{
+	return (uint32_t)h[at] << 24 | (uint32_t)h[at + 1] << 16 |
+	       (uint32_t)h[at + 2] << 8 | h[at + 3];
+}
+
+static enum err check_header(const struct store *st, const uint8_t h[100],
+			     struct err_detail *why)
+{
+	static const uint8_t zeros[100];
+
+	if (!memcmp(h, zeros, sizeof(zeros)))
+		return err_say(why, ERR_CORRUPT,
+			       "%s: the file is zeroed (a power cut, a bad "
+			       "flash?); move it aside and start anew, or "
+			       "restore a backup", st->path);
+	if (memcmp(h, "SQLite format 3", 16))
+		return err_say(why, ERR_SCHEMA,
+			       "%s: not an SQLite file, left untouched; set "
+			       "[store] path to another file", st->path);
+	if (header_int(h, 68) != STORE_APPLICATION_ID)
+		return err_say(why, ERR_SCHEMA,
+			       "%s: another program's SQLite file, left "
+			       "untouched; set [store] path to another file",
+			       st->path);
+	if (header_int(h, 60) > migrations_len)
+		return err_say(why, ERR_SCHEMA,
+			       "%s: written by a newer mqonce (schema %u, this "
+			       "one knows %u), left untouched; install that "
+			       "version", st->path, header_int(h, 60),
+			       migrations_len);
+	return OK;
+}
+
+static bool exists(const char *path, const char *suffix)
+{
+	char name[4096];
+
+	return (size_t)snprintf(name, sizeof(name), "%s%s", path, suffix) <
+		       sizeof(name) && access(name, F_OK) == 0;
+}
+
+/*
+ * Looks at the raw bytes before SQLite does, so that a file which is not ours
+ * is not even recovered.
+ */
+enum err store_inspect(struct store *st, const struct store_options *o,
+		       struct err_detail *why)
+{
+	AUTO_CLOSE int fd = open(st->path, O_RDONLY | O_CLOEXEC);
+	uint8_t h[100];
+	ssize_t n;
+
+	if (fd < 0 && errno != ENOENT)
+		return err_say(why, errno == EACCES ? ERR_PERM : ERR_IO,
+			       "%s: %s", st->path, strerror(errno));
+	if (fd < 0 && st->role == STORE_READER)
+		return err_say(why, ERR_NO, "%s: there is no store yet; "
+			       "`mqonce run` makes it", st->path);
+	if (fd < 0 && exists(st->path, "-wal"))
+		return err_say(why, ERR_CORRUPT,
+			       "%s-wal is there without %s: bring the file "
+			       "back, or move the -wal file away too",
+			       st->path, st->path);
+	if (fd < 0)
+		return store_create(st, o, why);
+	n = read(fd, h, sizeof(h));
+	if (n < 0)
+		return err_say(why, ERR_IO, "%s: %s", st->path,
+			       strerror(errno));
+	if (n < (ssize_t)sizeof(h))
+		return err_say(why, ERR_CORRUPT,
+			       "%s: the file is cut short (%d bytes); move it "
+			       "aside and start anew, or restore a backup",
+			       st->path, (int)n);
+	return check_header(st, h, why);
+}
+
+static enum err sync_directory(const char *path)
+{
+	AUTO_CLOSE int fd = -1;
+	char dir[4096];
+
+	if (parent_of(path, dir, sizeof(dir)))
+		return ERR_CREATE;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 || fsync(fd) ? ERR_IO : OK;
+}
+
+static void remove_draft(const char *draft)
+{
+	static const char *const suffixes[] = { "", "-journal", "-wal",
+						"-shm" };
+	char name[4096];
+
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+		snprintf(name, sizeof(name), "%s%s", draft, suffixes[i]);
+		unlink(name);
+	}
+}
+
+static void random_uuid(char buf[37], uint64_t *ret_seed)
+{
+	uint8_t r[24];
+
+	if (getrandom(r, sizeof(r), 0) != sizeof(r))
+		abort();		/* cannot happen for 256 bytes or less */
+	r[6] = (r[6] & 0x0f) | 0x40;	/* RFC 9562, version 4 */
+	r[8] = (r[8] & 0x3f) | 0x80;
+	snprintf(buf, 37,
+		 "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
+		 "%02x%02x%02x%02x%02x%02x",
+		 r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9],
+		 r[10], r[11], r[12], r[13], r[14], r[15]);
+	memcpy(ret_seed, r + 16, sizeof(*ret_seed));
+}
+
+/*
+ * The file grows under another name and is renamed when it is whole: a power
+ * cut leaves a store or none.
+ */
+enum err store_create(struct store *st, const struct store_options *o,
+		      struct err_detail *why)
+{
+	char draft[4096], uuid[37];
+	uint64_t seed;
+	enum err e;
+
+	if ((size_t)snprintf(draft, sizeof(draft), "%s.new", st->path) >=
+	    sizeof(draft) - 16)
+		return err_say(why, ERR_CREATE, "%s: path too long", st->path);
+	remove_draft(draft);
+	random_uuid(uuid, &seed);
+	e = store_draft(draft, o, uuid, seed, why);
+	if (!e && rename(draft, st->path))
+		e = err_say(why, ERR_CREATE, "%s: %s", st->path,
+			    strerror(errno));
+	if (!e && sync_directory(st->path))
+		e = err_say(why, ERR_IO, "%s: cannot sync its directory: %s",
+			    st->path, strerror(errno));
+	if (e)
+		remove_draft(draft);
+	return e;
+}

@@ -1,0 +1,190 @@
+#include "store/marker.h"
+
+#include "database.h"
+
+enum err marker_load(struct store *st)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_GENERATIONS);
+	bool row = true;
+	enum err e = OK;
+
+	for (unsigned i = 0; !e && row; i++) {
+		e = stmt_row(st, q, &row);
+		if (e || !row)
+			break;
+		if (i == GENERATIONS)
+			return err_say(&st->detail, ERR_CORRUPT,
+				       "once_generation has too many rows");
+		st->generation[i] = (struct generation){
+			.no = (int)col_int(q, 0),
+			.active = span_is(col_text(q, 1), "active"),
+			.empty = span_is(col_text(q, 1), "empty"),
+			.opened_ms = col_int(q, 2),
+			.closed_ms = col_int(q, 3),
+			.position = col_int(q, 4),
+		};
+	}
+	if (!e && !st->generation[0].active)
+		return err_say(&st->detail, ERR_CORRUPT,
+			       "once_generation has no active row on top");
+	return e;
+}
+
+static enum err find_in(struct store *st, int no, const struct hash_key *key,
+			struct marker *ret_m, bool *ret_found)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_MARKER_FIND_0 + no);
+	enum err e;
+
+	bind_key(q, 1, key);
+	e = stmt_row(st, q, ret_found);
+	if (!e && *ret_found)
+		*ret_m = (struct marker){
+			.state = (int)col_int(q, 0),
+			.fingerprint = (uint64_t)col_int(q, 1),
+			.recipe = col_int(q, 2),
+			.at_s = col_int(q, 3),
+		};
+	return e;
+}
+
+/* The newest generation that has the key decides; older copies are shadowed. */
+enum err marker_find(struct store *st, const struct hash_key *key,
+		     int64_t now_ms, int64_t ttl_ms, struct marker *ret_m,
+		     bool *ret_found)
+{
+	struct marker m;
+	bool found = false;
+	enum err e = OK;
+
+	for (int i = 0; !e && !found && i < GENERATIONS; i++) {
+		const struct generation *g = &st->generation[i];
+
+		if (!g->empty)
+			e = find_in(st, g->no, key, &m, &found);
+	}
+	if (e)
+		return e;
+	*ret_found = found && m.at_s * 1000 + ttl_ms > now_ms;
+	if (*ret_found)
+		*ret_m = m;
+	return OK;
+}
+
+enum err marker_put(struct store *st, const struct hash_key *key,
+		    const struct marker *m, int64_t now_ms, int64_t ttl_ms)
+{
+	int no = st->generation[0].no;
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_MARKER_PUT_0 + no);
+	int64_t expired_ms = now_ms - ttl_ms;
+
+	bind_key(q, 1, key);
+	bind_int(q, 2, (int64_t)m->fingerprint);
+	bind_int(q, 3, m->state);
+	bind_int(q, 4, m->recipe);
+	bind_int(q, 5, (now_ms + 999) / 1000);
+	bind_int(q, 6, expired_ms < 0 ? -1 : expired_ms / 1000);
+	return stmt_exec_one(st, q);
+}
+
+static struct generation *find_empty(struct store *st)
+{
+	for (int i = 0; i < GENERATIONS; i++)
+		if (st->generation[i].empty)
+			return &st->generation[i];
+	return NULL;
+}
+
+static enum err close_and_open(struct store *st, const struct generation *old,
+			       const struct generation *next, int64_t now_ms)
+{
+	enum err e;
+
+	{
+		struct stmt *q AUTO_RESET = stmt_use(st, STMT_GENERATION_CLOSE);
+
+		bind_int(q, 1, old->no);
+		bind_int(q, 2, now_ms);
+		e = stmt_exec_one(st, q);
+	}
+	if (!e) {
+		struct stmt *q AUTO_RESET = stmt_use(st, STMT_GENERATION_OPEN);
+
+		bind_int(q, 1, next->no);
+		bind_int(q, 2, now_ms);
+		bind_int(q, 3, old->position + 1);
+		e = stmt_exec_one(st, q);
+	}
+	return e;
+}
+
+static enum err end(struct store *st, enum err e)
+{
+	if (e)
+		store_rollback(st);
+	else
+		e = store_commit(st);
+	return e ? e : marker_load(st);
+}
+
+enum err marker_rotate(struct store *st, int64_t now_ms,
+		       int64_t longest_ttl_ms, bool *ret_rotated)
+{
+	const struct generation *old = &st->generation[0];
+	const struct generation *next = find_empty(st);
+	enum err e;
+
+	*ret_rotated = false;
+	if (!next || now_ms - old->opened_ms < longest_ttl_ms / 3)
+		return OK;
+	e = store_begin(st);
+	if (e)
+		return e;
+	e = end(st, close_and_open(st, old, next, now_ms));
+	*ret_rotated = !e;
+	return e;
+}
+
+/* The oldest that is closed, once its last marker has passed the ttl. */
+static const struct generation *find_expired(const struct store *st,
+					     int64_t now_ms, int64_t ttl_ms)
+{
+	for (int i = GENERATIONS - 1; i > 0; i--) {
+		const struct generation *g = &st->generation[i];
+
+		/* One second more: marker times are rounded up. */
+		if (!g->empty && !g->active &&
+		    g->closed_ms + ttl_ms + 1000 <= now_ms)
+			return g;
+	}
+	return NULL;
+}
+
+enum err marker_drain(struct store *st, int64_t now_ms, int64_t longest_ttl_ms,
+		      unsigned max_rows, unsigned *ret_n)
+{
+	const struct generation *g = find_expired(st, now_ms, longest_ttl_ms);
+	enum err e;
+
+	*ret_n = 0;
+	if (!g)
+		return OK;
+	e = store_begin(st);
+	if (e)
+		return e;
+	{
+		struct stmt *q AUTO_RESET =
+			stmt_use(st, STMT_MARKER_DRAIN_0 + g->no);
+
+		bind_int(q, 1, max_rows);
+		e = stmt_exec(st, q);
+		*ret_n = e ? 0 : (unsigned)sqlite3_changes(st->db);
+	}
+	if (!e && *ret_n < max_rows) {
+		struct stmt *q AUTO_RESET = stmt_use(st, STMT_GENERATION_EMPTY);
+
+		bind_int(q, 1, g->no);
+		e = stmt_exec_one(st, q);
+	}
+	return end(st, e);
+}

@@ -1,0 +1,151 @@
+#include "store/pending.h"
+
+#include "database.h"
+#include "props.h"
+
+enum err pending_put(struct store *st, struct pending *p)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_PUT);
+	const struct event *ev = &p->event;
+	AUTO_PROPS char *props = NULL;
+	enum err e = props_encode(ev, &props);
+
+	if (e)
+		return e;
+	bind_int(q, 1, p->group_no);
+	bind_text(q, 2, p->who.tenant.data ? p->who.tenant : span_str(""));
+	bind_text(q, 3, p->who.event_id);
+	bind_key(q, 4, &p->who.key);
+	bind_int(q, 5, (int64_t)p->who.fingerprint);
+	bind_int(q, 6, p->recipe);
+	bind_text(q, 7, ev->topic);
+	bind_blob(q, 8, ev->payload);
+	bind_text(q, 9, ev->content_type);
+	bind_blob(q, 10, ev->correlation);
+	bind_text(q, 11, span_str(props));
+	bind_int(q, 12, ev->qos);
+	bind_int(q, 13, ev->retain);
+	bind_int(q, 14, ev->received_ms);
+	bind_int(q, 15, ev->received_sync);
+	bind_int(q, 16, p->attempts);
+	bind_int(q, 17, p->crashes);
+	bind_int(q, 18, p->window_ms);
+	bind_int(q, 19, p->due_ms);
+	bind_int(q, 20, st->epoch);
+	bind_type(q, 21, &p->first_type);
+	bind_type(q, 22, &p->last_type);
+	return stmt_int(st, q, &p->id);
+}
+
+enum err pending_wait(struct store *st, const struct pending *p)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_WAIT);
+
+	bind_int(q, 1, p->id);
+	bind_int(q, 2, p->attempts);
+	bind_int(q, 3, p->window_ms);
+	bind_int(q, 4, p->due_ms);
+	bind_int(q, 5, st->epoch);
+	bind_type(q, 6, &p->first_type);
+	bind_type(q, 7, &p->last_type);
+	return stmt_exec_one(st, q);
+}
+
+enum err pending_drop(struct store *st, int64_t id)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_DROP);
+
+	bind_int(q, 1, id);
+	return stmt_exec_one(st, q);
+}
+
+/* False when @a is full. */
+static bool load_spans(struct stmt *q, struct arena *a, struct pending *p)
+{
+	struct event *ev = &p->event;
+
+	return arena_copy(a, col_text(q, 2), &p->who.tenant) &&
+	       arena_copy(a, col_text(q, 3), &p->who.event_id) &&
+	       arena_copy(a, col_text(q, 7), &ev->topic) &&
+	       arena_copy(a, col_blob(q, 8), &ev->payload) &&
+	       arena_copy(a, col_text(q, 9), &ev->content_type) &&
+	       arena_copy(a, col_blob(q, 10), &ev->correlation);
+}
+
+static enum err load(struct stmt *q, struct arena *a, struct pending *p)
+{
+	*p = (struct pending){
+		.id = col_int(q, 0),
+		.group_no = col_int(q, 1),
+		.recipe = col_int(q, 6),
+		.who = { .key = col_key(q, 4),
+			 .fingerprint = (uint64_t)col_int(q, 5) },
+		.event = { .qos = (uint8_t)col_int(q, 12),
+			   .retain = col_int(q, 13),
+			   .received_ms = col_int(q, 14),
+			   .received_sync = col_int(q, 15) },
+		.attempts = (unsigned)col_int(q, 16),
+		.crashes = (unsigned)col_int(q, 17),
+		.window_ms = col_int(q, 18),
+		.due_ms = col_int(q, 19),
+		.first_type = col_type(q, 20),
+		.last_type = col_type(q, 21),
+	};
+	if (!load_spans(q, a, p))
+		return ERR_NOMEM;
+	p->event.payload_bytes = p->event.payload.len;
+	return props_decode(col_text(q, 11), a, &p->event);
+}
+
+enum err pending_due(struct store *st, int64_t now_ms, unsigned max,
+		     struct arena *a, struct pending *rows, unsigned *ret_n)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_DUE);
+	bool row = true;
+	unsigned n = 0;
+	enum err e = OK;
+
+	bind_int(q, 1, now_ms);
+	bind_int(q, 2, max);
+	while (!e && row && n < max) {
+		e = stmt_row(st, q, &row);
+		if (e || !row)
+			break;
+		e = load(q, a, &rows[n]);
+		if (e == ERR_NOMEM && n) {
+			e = OK;		/* these first, the rest next time */
+			break;
+		}
+		n += !e;
+	}
+	if (!e)
+		*ret_n = n;
+	return e;
+}
+
+enum err pending_next_due(struct store *st, int64_t *ret_ms)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_NEXT);
+	bool row;
+	enum err e = stmt_row(st, q, &row);
+
+	if (!e)
+		*ret_ms = col_text(q, 0).data ? col_int(q, 0) : INT64_MAX;
+	return e;
+}
+
+enum err pending_totals(struct store *st, int64_t group_no, int64_t *ret_rows,
+			int64_t *ret_bytes)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_TOTALS);
+	bool row;
+	enum err e;
+
+	bind_int(q, 1, group_no);
+	e = stmt_row(st, q, &row);
+	if (!e) {
+		*ret_rows = col_int(q, 0);
+		*ret_bytes = col_int(q, 1);
+	}
+	return e;
+}

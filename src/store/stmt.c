@@ -1,0 +1,420 @@
+#include <assert.h>
+#include <string.h>
+
+#include "database.h"
+
+#define MARKER_FIND(n)							\
+	[STMT_MARKER_FIND_##n] = { 1, 4,				\
+		"SELECT state, fingerprint, recipe, at_s"		\
+		" FROM once_marker_" #n " WHERE key = ?1" }
+
+#define MARKER_PUT(n)							\
+	[STMT_MARKER_PUT_##n] = { 6, 0,					\
+		"INSERT INTO once_marker_" #n				\
+		" (key, fingerprint, state, recipe, at_s)"		\
+		" VALUES (?1, ?2, ?3, ?4, ?5)"				\
+		" ON CONFLICT (key) DO UPDATE SET"			\
+		" fingerprint = ?2, state = ?3, recipe = ?4, at_s = ?5"	\
+		" WHERE at_s <= ?6" }
+
+#define MARKER_DRAIN(n)							\
+	[STMT_MARKER_DRAIN_##n] = { 1, 0,				\
+		"DELETE FROM once_marker_" #n " WHERE key IN (SELECT key" \
+		" FROM once_marker_" #n " ORDER BY key LIMIT ?1)" }
+
+#define PENDING_COLUMNS							\
+	"id, group_no, tenant, event_id, key, fingerprint, recipe, topic," \
+	" payload, content_type, correlation, properties, qos, retain,"	\
+	" received_wall_ms, received_sync, attempts, crashes, window_ms," \
+	" due_ms, first_type, last_type"
+
+#define LETTER_COLUMNS							\
+	"l.id, g.name, l.tenant, l.event_id, l.key, l.fingerprint,"	\
+	" l.kind, l.first_type, l.last_type, l.attempts, l.redeliveries," \
+	" l.state, l.first_seen_ms, l.first_seen_wall_ms, l.dead_ms,"	\
+	" l.dead_wall_ms, l.dead_sync, l.topic, l.payload_bytes,"	\
+	" l.content_type, l.properties, l.qos, l.retain"
+
+static const struct {
+	int params, cols;	/* checked at open: drift fails there, not later */
+	const char *sql;
+} specs[STMT_COUNT] = {
+	[STMT_BEGIN]		= { 0, 0, "BEGIN IMMEDIATE" },
+	[STMT_COMMIT]		= { 0, 0, "COMMIT" },
+	[STMT_ROLLBACK]		= { 0, 0, "ROLLBACK" },
+	[STMT_EVENT_BEGIN]	= { 0, 0, "SAVEPOINT once_event" },
+	[STMT_EVENT_KEEP]	= { 0, 0, "RELEASE once_event" },
+	[STMT_EVENT_UNDO]	= { 0, 0, "ROLLBACK TO once_event" },
+	[STMT_DATA_VERSION]	= { 0, 1, "PRAGMA data_version" },
+	[STMT_PAGE_COUNT]	= { 0, 1, "PRAGMA page_count" },
+	[STMT_FREE_COUNT]	= { 0, 1, "PRAGMA freelist_count" },
+
+	[STMT_META_GET] = { 0, 5,
+		"SELECT hash_seed, epoch, boot_id, store_ms, clock_boot_ms"
+		" FROM once_meta WHERE one = 1" },
+
+	[STMT_META_EPOCH] = { 3, 0,
+		"UPDATE once_meta SET epoch = epoch + 1, boot_id = ?1,"
+		" store_ms = ?2, clock_boot_ms = ?3 WHERE one = 1" },
+
+	[STMT_META_CLOCK] = { 2, 0,
+		"UPDATE once_meta SET store_ms = ?1, clock_boot_ms = ?2"
+		" WHERE one = 1" },
+
+	/* A write that changes nothing but goes all the way to the disk. */
+	[STMT_PROBE] = { 0, 0,
+		"UPDATE once_meta SET epoch = epoch WHERE one = 1" },
+
+	[STMT_GROUP_GET] = { 1, 7,
+		"SELECT group_no, recipe, id_text, tenant_text,"
+		" fingerprint_text, ttl_ms, vouches_since_ms"
+		" FROM once_group WHERE name = ?1" },
+
+	[STMT_GROUP_NEW] = { 6, 1,
+		"INSERT INTO once_group (name, recipe, id_text, tenant_text,"
+		" fingerprint_text, ttl_ms, vouches_since_ms)"
+		" VALUES (?1, 1, ?2, ?3, ?4, ?5, ?6) RETURNING group_no" },
+
+	[STMT_GROUP_SET] = { 7, 0,
+		"UPDATE once_group SET recipe = ?2, id_text = ?3,"
+		" tenant_text = ?4, fingerprint_text = ?5, ttl_ms = ?6,"
+		" vouches_since_ms = ?7 WHERE group_no = ?1" },
+
+	[STMT_GROUP_HAS_RECORDS] = { 1, 1,
+		"SELECT EXISTS (SELECT 1 FROM once_pending WHERE group_no = ?1)"
+		" OR EXISTS (SELECT 1 FROM once_dead_letter"
+		" WHERE group_no = ?1) OR EXISTS (SELECT 1 FROM once_counter"
+		" WHERE group_no = ?1 AND markers > 0)" },
+
+	[STMT_GROUP_LONGEST_TTL] = { 0, 1,
+		"SELECT coalesce(max(ttl_ms), 0) FROM once_group" },
+
+	MARKER_FIND(0), MARKER_FIND(1), MARKER_FIND(2), MARKER_FIND(3),
+	MARKER_PUT(0), MARKER_PUT(1), MARKER_PUT(2), MARKER_PUT(3),
+	MARKER_DRAIN(0), MARKER_DRAIN(1), MARKER_DRAIN(2), MARKER_DRAIN(3),
+
+	[STMT_GENERATIONS] = { 0, 5,
+		"SELECT generation, state, opened_ms, closed_ms, position"
+		" FROM once_generation ORDER BY position DESC" },
+
+	[STMT_GENERATION_CLOSE] = { 2, 0,
+		"UPDATE once_generation SET state = 'closed', closed_ms = ?2"
+		" WHERE generation = ?1 AND state = 'active'" },
+
+	[STMT_GENERATION_OPEN] = { 3, 0,
+		"UPDATE once_generation SET state = 'active', opened_ms = ?2,"
+		" position = ?3 WHERE generation = ?1 AND state = 'empty'" },
+
+	[STMT_GENERATION_EMPTY] = { 1, 0,
+		"UPDATE once_generation SET state = 'empty', opened_ms = 0,"
+		" closed_ms = 0, position = 0"
+		" WHERE generation = ?1 AND state = 'closed'" },
+
+	[STMT_LETTER_OF] = { 1, 5,
+		"SELECT id, fingerprint, recipe, state, dead_ms"
+		" FROM once_dead_letter WHERE key = ?1" },
+
+	[STMT_PENDING_OF] = { 1, 2,
+		"SELECT fingerprint, recipe FROM once_pending WHERE key = ?1" },
+
+	[STMT_PENDING_PUT] = { 22, 1,
+		"INSERT INTO once_pending (group_no, tenant, event_id, key,"
+		" fingerprint, recipe, topic, payload, content_type,"
+		" correlation, properties, qos, retain, received_wall_ms,"
+		" received_sync, attempts, crashes, window_ms, due_ms, epoch,"
+		" first_type, last_type) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+		" ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,"
+		" ?20, ?21, ?22) RETURNING id" },
+
+	[STMT_PENDING_WAIT] = { 7, 0,
+		"UPDATE once_pending SET attempts = ?2, window_ms = ?3,"
+		" due_ms = ?4, epoch = ?5, first_type = ?6, last_type = ?7"
+		" WHERE id = ?1 AND attempts <= ?2" },
+
+	[STMT_PENDING_DROP] = { 1, 0,
+		"DELETE FROM once_pending WHERE id = ?1" },
+
+	[STMT_PENDING_DUE] = { 2, 22,
+		"SELECT " PENDING_COLUMNS " FROM once_pending"
+		" WHERE due_ms <= ?1 ORDER BY due_ms LIMIT ?2" },
+
+	[STMT_PENDING_NEXT] = { 0, 1,
+		"SELECT min(due_ms) FROM once_pending" },
+
+	[STMT_PENDING_TOTALS] = { 1, 2,
+		"SELECT count(*), coalesce(sum(length(payload)"
+		" + length(topic) + length(properties)), 0)"
+		" FROM once_pending WHERE group_no = ?1" },
+
+	[STMT_ATTEMPT_PUT] = { 9, 0,
+		"INSERT INTO once_attempt (key, fingerprint, n, started_ms,"
+		" started_wall_ms, took_ms, outcome, error_type, epoch)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)" },
+
+	[STMT_ATTEMPT_TRIM] = { 4, 0,
+		"DELETE FROM once_attempt WHERE key = ?1 AND fingerprint = ?2"
+		" AND n > ?3 AND n <= ?4" },
+
+	[STMT_ATTEMPT_SWEEP] = { 2, 0,
+		"DELETE FROM once_attempt WHERE (key, fingerprint, n) IN ("
+		" SELECT key, fingerprint, n FROM once_attempt AS a"
+		" WHERE started_ms < ?1"
+		" AND NOT EXISTS (SELECT 1 FROM once_pending AS p"
+		"  WHERE p.key = a.key AND p.fingerprint = a.fingerprint)"
+		" AND NOT EXISTS (SELECT 1 FROM once_dead_letter AS l"
+		"  WHERE l.key = a.key AND l.fingerprint = a.fingerprint)"
+		" ORDER BY started_ms LIMIT ?2)" },
+
+	[STMT_ATTEMPT_LIST] = { 2, 6,
+		"SELECT n, started_ms, started_wall_ms, took_ms, outcome,"
+		" error_type FROM once_attempt"
+		" WHERE key = ?1 AND fingerprint = ?2 ORDER BY n" },
+
+	[STMT_LETTER_PUT] = { 25, 0,
+		"INSERT INTO once_dead_letter (group_no, tenant, event_id, key,"
+		" fingerprint, recipe, kind, first_type, last_type, attempts,"
+		" redeliveries, state, first_seen_ms, first_seen_wall_ms,"
+		" dead_ms, dead_wall_ms, dead_sync, topic, payload,"
+		" payload_bytes, payload_hash, content_type, correlation,"
+		" properties, qos, retain) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+		" ?8, ?9, ?10, 0, 'open', ?11, ?12, ?13, ?14, ?15, ?16, ?17,"
+		" ?18, ?19, ?20, ?21, ?22, ?23, ?24)"
+		" ON CONFLICT (key, fingerprint) DO UPDATE SET"
+		" recipe = ?6, kind = ?7, last_type = ?9,"
+		" attempts = attempts + ?10, state = 'open', dead_ms = ?13,"
+		" dead_wall_ms = ?14, dead_sync = ?15"
+		" WHERE state IN ('resolved', 'discarded')"
+		" AND dead_ms <= ?25" },
+
+	[STMT_LETTER_COPY] = { 1, 0,
+		"UPDATE once_dead_letter SET redeliveries = redeliveries + 1"
+		" WHERE id = ?1" },
+
+	[STMT_LETTER_LIST] = { 2, 23,
+		"SELECT " LETTER_COLUMNS " FROM once_dead_letter AS l"
+		" JOIN once_group AS g USING (group_no)"
+		" WHERE l.id < ?1 ORDER BY l.id DESC LIMIT ?2" },
+
+	[STMT_LETTER_SHOW] = { 1, 24,
+		"SELECT " LETTER_COLUMNS ", l.payload"
+		" FROM once_dead_letter AS l"
+		" JOIN once_group AS g USING (group_no) WHERE l.id = ?1" },
+
+	[STMT_COUNTER_ADD] = { 20, 0,
+		"INSERT INTO once_counter (group_no, received, done,"
+		" suppressed_done, suppressed_pending, suppressed_dead,"
+		" retained, attempts_ok, attempts_transient,"
+		" attempts_permanent, attempts_poison, dead_permanent,"
+		" dead_poison, dead_conflict, dead_exhausted, dead_crash_loop,"
+		" dropped, markers, unmatched, sessions_lost) VALUES (?1, ?2,"
+		" ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+		" ?16, ?17, ?18, ?19, ?20) ON CONFLICT (group_no) DO UPDATE SET"
+		" received = received + ?2, done = done + ?3,"
+		" suppressed_done = suppressed_done + ?4,"
+		" suppressed_pending = suppressed_pending + ?5,"
+		" suppressed_dead = suppressed_dead + ?6,"
+		" retained = retained + ?7, attempts_ok = attempts_ok + ?8,"
+		" attempts_transient = attempts_transient + ?9,"
+		" attempts_permanent = attempts_permanent + ?10,"
+		" attempts_poison = attempts_poison + ?11,"
+		" dead_permanent = dead_permanent + ?12,"
+		" dead_poison = dead_poison + ?13,"
+		" dead_conflict = dead_conflict + ?14,"
+		" dead_exhausted = dead_exhausted + ?15,"
+		" dead_crash_loop = dead_crash_loop + ?16,"
+		" dropped = dropped + ?17, markers = markers + ?18,"
+		" unmatched = unmatched + ?19,"
+		" sessions_lost = sessions_lost + ?20" },
+
+	[STMT_COUNTER_GET] = { 1, 19,
+		"SELECT received, done, suppressed_done, suppressed_pending,"
+		" suppressed_dead, retained, attempts_ok, attempts_transient,"
+		" attempts_permanent, attempts_poison, dead_permanent,"
+		" dead_poison, dead_conflict, dead_exhausted, dead_crash_loop,"
+		" dropped, markers, unmatched, sessions_lost"
+		" FROM once_counter WHERE group_no = ?1" },
+
+	[STMT_FILTER_PUT] = { 4, 0,
+		"INSERT INTO once_filter (broker, client_id, filter,"
+		" since_wall_ms) VALUES (?1, ?2, ?3, ?4)"
+		" ON CONFLICT DO NOTHING" },
+
+	[STMT_FILTER_DROP] = { 3, 0,
+		"DELETE FROM once_filter"
+		" WHERE broker = ?1 AND client_id = ?2 AND filter = ?3" },
+
+	[STMT_FILTER_LIST] = { 2, 1,
+		"SELECT filter FROM once_filter"
+		" WHERE broker = ?1 AND client_id = ?2" },
+
+	[STMT_SCHEMA_GET] = { 1, 1,
+		"SELECT hash FROM once_schema WHERE name = ?1" },
+
+	[STMT_SCHEMA_PUT] = { 3, 0,
+		"INSERT INTO once_schema (name, hash, applied_wall_ms)"
+		" VALUES (?1, ?2, ?3)" },
+
+	[STMT_SCHEMA_FOREIGN] = { 0, 1,
+		"SELECT m.name FROM sqlite_schema AS m,"
+		" pragma_foreign_key_list(m.name) AS f WHERE m.type = 'table'"
+		" AND m.name NOT LIKE 'once~_%' ESCAPE '~'"
+		" AND f.\"table\" LIKE 'once~_%' ESCAPE '~' LIMIT 1" },
+};
+
+enum err stmt_prepare_all(struct store *st)
+{
+	for (int i = 0; i < STMT_COUNT; i++) {
+		sqlite3_stmt **raw = &st->stmt[i].raw;
+		int rc = sqlite3_prepare_v3(st->db, specs[i].sql, -1,
+					    SQLITE_PREPARE_PERSISTENT, raw,
+					    NULL);
+
+		if (rc)
+			return store_err(st, rc);
+		if (sqlite3_bind_parameter_count(*raw) != specs[i].params ||
+		    sqlite3_column_count(*raw) != specs[i].cols)
+			return err_say(&st->detail, ERR_BUG,
+				       "statement %d does not fit its columns",
+				       i);
+	}
+	return OK;
+}
+
+void stmt_finalize_all(struct store *st)
+{
+	for (int i = 0; i < STMT_COUNT; i++)
+		sqlite3_finalize(st->stmt[i].raw);
+}
+
+struct stmt *stmt_use(struct store *st, enum stmt_id id)
+{
+	struct stmt *q = &st->stmt[id];
+
+	assert(!sqlite3_stmt_busy(q->raw));
+	q->rc = SQLITE_OK;
+	return q;
+}
+
+void stmt_reset_(struct stmt **q)
+{
+	sqlite3_reset((*q)->raw);
+	sqlite3_clear_bindings((*q)->raw);
+}
+
+static void stick(struct stmt *q, int rc)
+{
+	if (q->rc == SQLITE_OK)
+		q->rc = rc;
+}
+
+void bind_int(struct stmt *q, int pos, int64_t v)
+{
+	stick(q, sqlite3_bind_int64(q->raw, pos, v));
+}
+
+void bind_text(struct stmt *q, int pos, struct span v)
+{
+	stick(q, sqlite3_bind_text64(q->raw, pos, v.data, v.len, SQLITE_STATIC,
+				     SQLITE_UTF8));
+}
+
+void bind_blob(struct stmt *q, int pos, struct span v)
+{
+	stick(q, sqlite3_bind_blob64(q->raw, pos, v.data, v.len,
+				     SQLITE_STATIC));
+}
+
+void bind_key(struct stmt *q, int pos, const struct hash_key *key)
+{
+	bind_blob(q, pos, span_of(key->bytes, sizeof(key->bytes)));
+}
+
+void bind_type(struct stmt *q, int pos, const struct error_type *t)
+{
+	bind_text(q, pos, span_str(*t->text ? t->text : NULL));
+}
+
+enum err stmt_exec(struct store *st, struct stmt *q)
+{
+	bool row;
+
+	return stmt_row(st, q, &row);
+}
+
+enum err stmt_exec_one(struct store *st, struct stmt *q)
+{
+	enum err e = stmt_exec(st, q);
+
+	if (!e && sqlite3_changes(st->db) != 1)
+		return err_say(&st->detail, ERR_GONE,
+			       "%s: statement %d changed %d rows, not one",
+			       err_text(ERR_GONE), (int)(q - st->stmt),
+			       sqlite3_changes(st->db));
+	return e;
+}
+
+enum err stmt_row(struct store *st, struct stmt *q, bool *ret_row)
+{
+	if (q->rc == SQLITE_OK || q->rc == SQLITE_ROW)
+		q->rc = sqlite3_step(q->raw);
+	*ret_row = q->rc == SQLITE_ROW;
+	return store_err(st, q->rc);
+}
+
+enum err stmt_int(struct store *st, struct stmt *q, int64_t *ret_v)
+{
+	bool row;
+	enum err e = stmt_row(st, q, &row);
+
+	if (e)
+		return e;
+	if (!row)
+		return err_say(&st->detail, ERR_GONE, "%s",
+			       err_text(ERR_GONE));
+	*ret_v = col_int(q, 0);
+	return OK;
+}
+
+int64_t col_int(struct stmt *q, int col)
+{
+	return sqlite3_column_int64(q->raw, col);
+}
+
+struct span col_text(struct stmt *q, int col)
+{
+	const void *p = sqlite3_column_text(q->raw, col);
+
+	return span_of(p, (size_t)sqlite3_column_bytes(q->raw, col));
+}
+
+struct span col_blob(struct stmt *q, int col)
+{
+	const void *p;
+
+	if (sqlite3_column_type(q->raw, col) == SQLITE_NULL)
+		return (struct span){ 0 };
+	p = sqlite3_column_blob(q->raw, col);
+	/* SQLite gives NULL for an empty blob, which is not an absent one. */
+	return span_of(p ? p : "",
+		       (size_t)sqlite3_column_bytes(q->raw, col));
+}
+
+struct hash_key col_key(struct stmt *q, int col)
+{
+	struct hash_key key = { 0 };
+	struct span s = col_blob(q, col);
+
+	if (s.len == sizeof(key.bytes))
+		memcpy(key.bytes, s.data, s.len);
+	return key;
+}
+
+struct error_type col_type(struct stmt *q, int col)
+{
+	struct error_type t = { "" };
+	struct span s = col_text(q, col);
+
+	if (s.data && s.len < sizeof(t.text))
+		memcpy(t.text, s.data, s.len + 1);
+	return t;
+}

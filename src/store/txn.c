@@ -1,0 +1,108 @@
+/* Transactions, savepoints and the store clock. */
+#include <sys/stat.h>
+#include <stdio.h>
+
+#include "database.h"
+
+static enum err run(struct store *st, enum stmt_id id)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, id);
+
+	return stmt_exec(st, q);
+}
+
+enum err store_begin(struct store *st)
+{
+	return run(st, STMT_BEGIN);
+}
+
+enum err store_commit(struct store *st)
+{
+	enum err e = run(st, STMT_COMMIT);
+
+	if (e)
+		store_rollback(st);
+	return e;
+}
+
+void store_rollback(struct store *st)
+{
+	if (!st->db || !store_in_transaction(st))
+		return;
+	/* Cannot fail but when the transaction is gone already. */
+	(void)!run(st, STMT_ROLLBACK);
+}
+
+bool store_in_transaction(const struct store *st)
+{
+	return !sqlite3_get_autocommit(st->db);
+}
+
+enum err store_event_begin(struct store *st)
+{
+	return run(st, STMT_EVENT_BEGIN);
+}
+
+enum err store_event_keep(struct store *st)
+{
+	return run(st, STMT_EVENT_KEEP);
+}
+
+enum err store_event_undo(struct store *st)
+{
+	enum err e = run(st, STMT_EVENT_UNDO);
+
+	return e ? e : run(st, STMT_EVENT_KEEP);
+}
+
+uint64_t store_seed(const struct store *st)
+{
+	return st->seed;
+}
+
+int64_t store_epoch(const struct store *st)
+{
+	return st->epoch;
+}
+
+int64_t store_now_ms(const struct store *st, int64_t boot_ms)
+{
+	return st->clock_store_ms + (boot_ms - st->clock_boot_ms);
+}
+
+enum err store_clock_put(struct store *st, int64_t boot_ms)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_META_CLOCK);
+
+	bind_int(q, 1, store_now_ms(st, boot_ms));
+	bind_int(q, 2, boot_ms);
+	return stmt_exec_one(st, q);
+}
+
+enum err store_foreign_writer(struct store *st, bool *ret_seen)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_DATA_VERSION);
+	int64_t v = 0;
+	enum err e = stmt_int(st, q, &v);
+
+	if (e)
+		return e;
+	*ret_seen = st->data_version && st->data_version != (uint32_t)v;
+	st->data_version = (uint32_t)v;
+	return OK;
+}
+
+static int64_t file_bytes(const char *path, const char *suffix)
+{
+	char name[4096];
+	struct stat sb;
+
+	snprintf(name, sizeof(name), "%s%s", path, suffix);
+	return stat(name, &sb) ? 0 : sb.st_size;
+}
+
+void store_stats(struct store *st, struct store_stats *ret)
+{
+	ret->file_bytes = file_bytes(st->path, "");
+	ret->wal_bytes = file_bytes(st->path, "-wal");
+}
