@@ -69,14 +69,25 @@ static char *next_line(char *buf, int size, void *arg)
 	return buf;
 }
 
+/* The key that was meant: a slip of the pen, or a part of its name. */
+static const char *near_key(const struct section *s, struct span name)
+{
+	const char *names[SECTION_KEYS], *near;
+
+	for (unsigned i = 0; i < s->len; i++)
+		names[i] = s->keys[i].name;
+	near = nearest_word(name, names, s->len);
+	for (unsigned i = 0; !near && name.len >= 4 && i < s->len; i++)
+		if (memmem(names[i], strlen(names[i]), name.data, name.len))
+			near = names[i];
+	return near;
+}
+
 static enum err unknown_key(struct parser *p, struct span name)
 {
 	const struct scope *s = p->scope;
-	const char *names[SECTION_KEYS], *near;
+	const char *near = near_key(s->section, name);
 
-	for (unsigned i = 0; i < s->section->len; i++)
-		names[i] = s->section->keys[i].name;
-	near = nearest_word(name, names, s->section->len);
 	if (near)
 		return config_say(p, p->line,
 				  "unknown key \"%.*s\" in %s; did you mean "

@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "base/parse.h"
 #include "config_internal.h"
 #include "core/topic.h"
@@ -11,6 +13,63 @@ int64_t config_known_horizon_ms(const struct config *c)
 {
 	return c->broker.session_expiry_ms + config_notice_ms(c);
 }
+
+const char *config_long_text(char buf[CONFIG_LONG_TEXT], int64_t ms)
+{
+	static const struct {
+		const char *name;
+		int64_t ms;
+	} units[] = {{"d", 86400000},
+		     {"h", 3600000},
+		     {"m", 60000},
+		     {"s", 1000},
+		     {"ms", 1}};
+	size_t len = 0;
+
+	strcpy(buf, "0");
+	for (unsigned i = 0; i < ARRAY_LEN(units); i++) {
+		if (ms >= units[i].ms)
+			len += (size_t)snprintf(
+				buf + len, CONFIG_LONG_TEXT - len,
+				"%" PRId64 "%s", ms / units[i].ms,
+				units[i].name);
+		ms %= units[i].ms;
+	}
+	return buf;
+}
+
+const char *config_sum_text(char buf[CONFIG_SUM_TEXT], const struct config *c,
+			    const struct group_config *g)
+{
+	int64_t rest = g->redelivery_horizon_ms - config_known_horizon_ms(c);
+	char expiry[PARSE_TEXT_SIZE], notice[CONFIG_LONG_TEXT],
+		other[CONFIG_LONG_TEXT];
+
+	duration_text(expiry, c->broker.session_expiry_ms);
+	config_long_text(notice, config_notice_ms(c));
+	if (rest < 0)
+		snprintf(buf, CONFIG_SUM_TEXT,
+			 "less than session_expiry %s + %s to notice a lost "
+			 "connection",
+			 expiry, notice);
+	else
+		snprintf(buf, CONFIG_SUM_TEXT,
+			 "session_expiry %s + %s to notice a lost connection + "
+			 "%s for producers, bridges and replays",
+			 expiry, notice, config_long_text(other, rest));
+	return buf;
+}
+
+/* Where the first of these keys that the file has stands. */
+static int first_line(const struct scope *s, const char *const keys[3])
+{
+	for (unsigned i = 0; i < 3 && keys[i]; i++)
+		if (config_line(s, keys[i]) != s->line)
+			return config_line(s, keys[i]);
+	return s->line;
+}
+
+#define LINE(s, ...) first_line(s, (const char *const[3]){__VA_ARGS__})
 
 static enum err check_tls(struct parser *p)
 {
@@ -62,22 +121,23 @@ static enum err check_limits(struct parser *p)
 
 	size_text(b, l->max_payload);
 	if (l->batch_bytes < l->max_payload)
-		return config_say(p, config_line(s, "batch_bytes"),
+		return config_say(p, LINE(s, "batch_bytes", "max_payload"),
 				  "batch_bytes = %s cannot hold one event of "
 				  "max_payload = %s; raise the first or lower "
 				  "the second",
 				  size_text(a, l->batch_bytes), b);
 	if (l->pending_bytes < l->max_payload)
-		return config_say(p, config_line(s, "pending_bytes"),
+		return config_say(p, LINE(s, "pending_bytes", "max_payload"),
 				  "pending_bytes = %s cannot hold one event of "
 				  "max_payload = %s; raise the first or lower "
 				  "the second",
 				  size_text(a, l->pending_bytes), b);
 	if (l->memory < least)
-		return config_say(p, config_line(s, "memory"),
-				  "memory = %s is less than batch_bytes + 4 x "
-				  "max_payload = %s; raise it",
-				  size_text(a, l->memory), size_text(c, least));
+		return config_say(
+			p, LINE(s, "memory", "batch_bytes", "max_payload"),
+			"memory = %s is less than batch_bytes + 4 x "
+			"max_payload = %s; raise it",
+			size_text(a, l->memory), size_text(c, least));
 	return OK;
 }
 
@@ -154,11 +214,8 @@ static enum err check_horizon(struct parser *p, const struct scope *s)
 {
 	const struct group_config *g = s->values;
 	int64_t expiry = p->c->broker.session_expiry_ms;
-	int64_t rest = g->redelivery_horizon_ms - config_known_horizon_ms(p->c);
-	char a[PARSE_TEXT_SIZE], b[PARSE_TEXT_SIZE], c[PARSE_TEXT_SIZE],
-		d[PARSE_TEXT_SIZE], e[PARSE_TEXT_SIZE];
+	char a[PARSE_TEXT_SIZE], b[PARSE_TEXT_SIZE], sum[CONFIG_SUM_TEXT];
 
-	duration_text(a, expiry);
 	duration_text(b, g->redelivery_horizon_ms);
 	if (expiry > g->redelivery_horizon_ms)
 		return config_say(p, config_line(s, "redelivery_horizon"),
@@ -166,19 +223,17 @@ static enum err check_horizon(struct parser *p, const struct scope *s)
 				  "than session_expiry = %s, and the broker "
 				  "delivers till then; raise the first or "
 				  "lower the second",
-				  b, s->title, a);
+				  b, s->title, duration_text(a, expiry));
 	if (g->ttl_ms >= g->redelivery_horizon_ms)
 		return OK;
-	return config_say(
-		p, config_line(s, "ttl"),
-		"ttl = %s%s in %s is shorter than redelivery_horizon = %s "
-		"(session_expiry %s + %s to notice a lost connection + %s for "
-		"producers, bridges and replays): a late copy would take "
-		"effect again; write ttl = %s or more",
-		duration_text(c, g->ttl_ms),
-		config_line(s, "ttl") == s->line ? " (the default)" : "",
-		s->title, b, a, duration_text(d, config_notice_ms(p->c)),
-		duration_text(e, rest > 0 ? rest : 0), b);
+	return config_say(p, LINE(s, "ttl", "redelivery_horizon"),
+			  "ttl = %s%s in %s is shorter than "
+			  "redelivery_horizon = %s (%s): a late copy would "
+			  "take effect again; write ttl = %s or more",
+			  duration_text(a, g->ttl_ms),
+			  config_line(s, "ttl") == s->line ? " (the default)"
+							   : "",
+			  s->title, b, config_sum_text(sum, p->c, g), b);
 }
 
 /* The fewest attempts that last the window, for advice. */
@@ -195,10 +250,10 @@ static enum err check_retry(struct parser *p, const struct scope *s)
 	const struct group_config *g = s->values;
 	const struct retry_policy *r = &g->retry;
 	int64_t span = retry_span_ms(r);
-	char a[PARSE_TEXT_SIZE], b[PARSE_TEXT_SIZE];
+	char a[PARSE_TEXT_SIZE], b[PARSE_TEXT_SIZE], c[CONFIG_LONG_TEXT];
 
 	if (r->max_ms < r->initial_ms)
-		return config_say(p, config_line(s, "retry_max"),
+		return config_say(p, LINE(s, "retry_max", "retry_initial"),
 				  "retry_max = %s in %s is shorter than "
 				  "retry_initial = %s; raise it",
 				  duration_text(a, r->max_ms), s->title,
@@ -206,12 +261,14 @@ static enum err check_retry(struct parser *p, const struct scope *s)
 	/* One attempt is a clear wish for no retry at all. */
 	if (r->max_attempts == 1 || span >= r->window_ms / 2)
 		return OK;
-	return config_say(p, config_line(s, "max_attempts"),
+	return config_say(p,
+			  LINE(s, "max_attempts", "retry_window", "retry_max"),
 			  "max_attempts = %u in %s is used up after %s, well "
 			  "before retry_window = %s; write %u attempts, or "
 			  "retry_window = %s",
-			  r->max_attempts, s->title, duration_text(a, span),
-			  duration_text(b, r->window_ms), attempts_for(*r), a);
+			  r->max_attempts, s->title, config_long_text(c, span),
+			  duration_text(b, r->window_ms), attempts_for(*r),
+			  duration_text(a, span));
 }
 
 static enum err check_group(struct parser *p, const struct scope *s)

@@ -104,6 +104,15 @@ MUST_CHECK enum err config_copy(struct parser *p, struct span s,
 /* What no single key can tell. */
 MUST_CHECK enum err config_check(struct parser *p);
 
+/* A duration for people, in as many units as it takes: "1h58m30s". */
+#define CONFIG_LONG_TEXT 48
+const char *config_long_text(char buf[CONFIG_LONG_TEXT], int64_t ms);
+
+/* What a group's redelivery_horizon is made of, in words. */
+#define CONFIG_SUM_TEXT 192
+const char *config_sum_text(char buf[CONFIG_SUM_TEXT], const struct config *c,
+			    const struct group_config *g);
+
 /* How long a broker takes to notice a lost connection [MQTT-3.1.2-22]. */
 int64_t config_notice_ms(const struct config *c);
 

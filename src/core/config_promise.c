@@ -111,29 +111,24 @@ static void print_failure(const struct group_config *g, FILE *out)
 static void print_scope(const struct config *c, const struct group_config *g,
 			FILE *out)
 {
-	int64_t known = config_known_horizon_ms(c);
-	int64_t rest = g->redelivery_horizon_ms - known;
 	char horizon[PARSE_TEXT_SIZE], expiry[PARSE_TEXT_SIZE],
-		notice[PARSE_TEXT_SIZE], other[PARSE_TEXT_SIZE];
+		sum[CONFIG_SUM_TEXT];
 
-	duration_text(expiry, c->broker.session_expiry_ms);
 	fputs("\nAs long as\n\n", out);
 	wrap(out, "  - ",
 	     "the broker keeps the session for %s after a "
 	     "connection is lost%s;",
-	     expiry,
+	     duration_text(expiry, c->broker.session_expiry_ms),
 	     c->broker.protocol == PROTOCOL_5
 		     ? ""
 		     : ", which with MQTT 3.1.1 is the broker's own setting");
 	wrap(out, "  - ", "the file system and the device honour fsync;");
 	wrap(out, "  - ", "producers keep the event id when they send again;");
 	wrap(out, "  - ",
-	     "no copy arrives later than redelivery_horizon = %s (session "
-	     "expiry %s + %s to notice a lost connection + %s for producers, "
-	     "bridges and replays).",
-	     duration_text(horizon, g->redelivery_horizon_ms), expiry,
-	     duration_text(notice, config_notice_ms(c)),
-	     duration_text(other, rest > 0 ? rest : 0));
+	     "no copy arrives later than redelivery_horizon = %s "
+	     "(%s).",
+	     duration_text(horizon, g->redelivery_horizon_ms),
+	     config_sum_text(sum, c, g));
 }
 
 /* MQTT 3.1.1 has no maximum packet size to ask for. */

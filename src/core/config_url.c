@@ -87,7 +87,7 @@ enum err config_set_url(struct parser *p, struct broker_config *b, int line,
 		return set_host(p, b, line, rest, 8883);
 	}
 	if (!starts_with(url, "unix:", &rest))
-		return config_say(p, line, "url = %.*s: %s", SPAN_FMT(url),
+		return config_say(p, line, "url is of no known kind; %s",
 				  forms);
 	if (!rest.len || rest.data[0] != '/')
 		return config_say(p, line,

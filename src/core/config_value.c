@@ -42,13 +42,14 @@ static enum err set_text(struct parser *p, struct scope *s, const struct key *k,
 	return config_copy(p, v, field(s, k->offset));
 }
 
+/* The value is not shown: it may be a password in the wrong place. */
 static enum err set_path(struct parser *p, struct scope *s, const struct key *k,
 			 int line, struct span v)
 {
 	if (v.data[0] != '/')
 		return config_say(p, line,
-				  WHERE_FMT ": write the whole path, from / on",
-				  WHERE(s, k, v));
+				  "%s in %s needs the whole path, from / on",
+				  k->name, s->title);
 	return set_text(p, s, k, line, v);
 }
 

@@ -131,7 +131,7 @@ static void about_promise(const struct warner *w)
 {
 	const struct group_config *g = w->g;
 	int64_t known = config_known_horizon_ms(w->c);
-	char a[PARSE_TEXT_SIZE], b[PARSE_TEXT_SIZE], c[PARSE_TEXT_SIZE];
+	char a[PARSE_TEXT_SIZE], b[PARSE_TEXT_SIZE], c[CONFIG_LONG_TEXT];
 
 	if (g->redelivery_horizon_ms <= known)
 		say(w,
@@ -140,7 +140,7 @@ static void about_promise(const struct warner *w)
 		    "notice a lost connection are all of it",
 		    duration_text(a, g->redelivery_horizon_ms),
 		    duration_text(b, w->c->broker.session_expiry_ms),
-		    duration_text(c, config_notice_ms(w->c)));
+		    config_long_text(c, config_notice_ms(w->c)));
 	if (g->retained == RETAINED_HANDLE)
 		say(w, "retained = handle: retained copies come again at each "
 		       "subscribe without end, and ttl does not cover them");
