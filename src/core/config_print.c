@@ -6,6 +6,13 @@
 /* Longer lines would not be read back; see INI_MAX_LINE in ini.h. */
 #define LINE_MAX_BYTES 198
 
+/* A blank before ';' would start a comment. */
+static bool fits_with_blanks(const char *name, const char *value)
+{
+	return strlen(name) + 3 + strlen(value) <= LINE_MAX_BYTES &&
+	       !strchr(value, ';');
+}
+
 static const void *at(const void *values, size_t offset)
 {
 	return (const char *)values + offset;
@@ -73,7 +80,7 @@ static void print_key(const struct key *k, const void *values, FILE *out)
 		fprintf(out, "; %s is not set\n", k->name);
 		return;
 	}
-	if (strlen(k->name) + 3 + strlen(text) <= LINE_MAX_BYTES) {
+	if (fits_with_blanks(k->name, text)) {
 		fprintf(out, "%s = %s\n", k->name, text);
 		return;
 	}
