@@ -14,6 +14,9 @@
 struct group_change {
 	struct counters counters;
 	int64_t pending_rows, pending_bytes;
+	/* For the log: the latest event that waits or died, and why. */
+	int64_t waits, wait_ms;
+	struct error_type last_type;
 };
 
 struct group {
@@ -25,6 +28,9 @@ struct group {
 	int64_t pending_rows, pending_bytes;
 	struct group_change change;	/* of the transaction under way */
 };
+
+/* One line per batch for what waits, one for what died. */
+void group_log_change(const struct group *g);
 
 /* Whether the event's topic is one the group asked for. */
 bool group_wants(const struct group *g, struct span topic);

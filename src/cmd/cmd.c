@@ -93,6 +93,6 @@ const char *cmd_age(char buf[CMD_AGE_SIZE], int64_t ms)
 				 ms / units[i].ms, units[i].unit);
 			return buf;
 		}
-	snprintf(buf, CMD_AGE_SIZE, "now");
+	snprintf(buf, CMD_AGE_SIZE, "0 s");
 	return buf;
 }

@@ -81,8 +81,7 @@ enum err cmd_dead_list(const struct command_args *a, struct err_detail *why)
 	if (!e)
 		v.now_ms = store_now_ms(v.store, clock_boot_ms());
 	/* Page by page: a reader that stops holds nothing. */
-	for (unsigned before = 1; !e && v.rows != before - 1;) {
-		before = v.rows + 1;
+	for (unsigned seen = 0; !e && v.rows == seen; seen += PAGE) {
 		e = letter_list(v.store, v.last_id, PAGE, list_row, &v);
 		if (e)
 			e = err_say(why, e, "%s", store_detail(v.store));
@@ -120,7 +119,7 @@ static void print_times(const struct view *v, const struct letter *l)
 
 	printf("%-14s %s\n", "first seen",
 	       clock_iso(iso, l->first_seen_wall_ms, v->utc));
-	printf("%-14s %s (%s ago)%s\n", "dead at",
+	printf("%-14s %s (age: %s)%s\n", "dead at",
 	       clock_iso(iso, l->dead_wall_ms, v->utc),
 	       cmd_age(age, v->now_ms - l->dead_ms),
 	       l->dead_sync ? "" : ", the clock was not set");

@@ -39,6 +39,7 @@ static void apply_changes(struct batch *b)
 			g->unsaved = (struct counters){ 0 };
 		else
 			add(&g->unsaved, &g->change.counters);
+		group_log_change(g);
 		g->pending_rows += g->change.pending_rows;
 		g->pending_bytes += g->change.pending_bytes;
 	}

@@ -1,6 +1,31 @@
 #include "flow/group.h"
 
+#include "base/log.h"
 #include "core/topic.h"
+
+static void log_dead(const struct group *g, const struct counters *c)
+{
+	log_warn("event.dead", "group=%s permanent=%lld poison=%lld "
+		 "conflict=%lld exhausted=%lld last_type=%s action=%s",
+		 g->config->name, (long long)c->dead_permanent,
+		 (long long)c->dead_poison, (long long)c->dead_conflict,
+		 (long long)c->dead_exhausted, g->change.last_type.text,
+		 g->config->dead_letter ? "keep_letter" : "drop");
+}
+
+void group_log_change(const struct group *g)
+{
+	const struct counters *c = &g->change.counters;
+
+	if (g->change.waits)
+		log_info("event.wait", "group=%s n=%lld last_type=%s "
+			 "action=retry in_ms=%lld", g->config->name,
+			 (long long)g->change.waits, g->change.last_type.text,
+			 (long long)g->change.wait_ms);
+	if (c->dead_permanent || c->dead_poison || c->dead_conflict ||
+	    c->dead_exhausted || c->dead_crash_loop)
+		log_dead(g, c);
+}
 
 bool group_wants(const struct group *g, struct span topic)
 {

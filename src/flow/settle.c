@@ -1,7 +1,6 @@
 #include "settle.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "core/retry.h"
 #include "store/attempt.h"
 #include "store/letter.h"
@@ -16,16 +15,6 @@ static int64_t event_bytes(const struct event *ev)
 static bool is_delivery(const struct work *w)
 {
 	return w->p.id == 0;
-}
-
-static void log_fate(const struct work *w, const char *event,
-		     const char *action, const struct error_type *t)
-{
-	char topic[LOG_TOPIC_SIZE];
-
-	log_info(event, "group=%s topic=%s type=%s action=%s",
-		 w->group->config->name,
-		 log_topic(topic, w->p.event.topic), t->text, action);
 }
 
 /* done */
@@ -142,8 +131,7 @@ static enum err bury(struct batch *b, const struct work *w, enum dead_kind kind,
 		e = drop_pending(b, w);
 	++*dead_counter(c, kind);
 	c->dropped += !keep;
-	if (!e)
-		log_fate(w, "event.dead", keep ? "letter" : "drop", type);
+	w->group->change.last_type = *type;
 	return e;
 }
 
@@ -180,6 +168,9 @@ static enum err wait(struct batch *b, const struct work *w,
 	later.p.last_type = r->type;
 	if (!*later.p.first_type.text)
 		later.p.first_type = r->type;
+	w->group->change.waits++;
+	w->group->change.wait_ms = due_ms - b->now_ms;
+	w->group->change.last_type = r->type;
 	return is_delivery(w) ? put_pending(b, &later)
 			      : pending_wait(b->store, &later.p);
 }

@@ -268,10 +268,6 @@ static enum err open_database(struct store *st, const struct store_options *o,
 		e = get_to_know(st, boot_id);
 	if (!e)
 		e = marker_load(st);
-	if (e == ERR_CORRUPT)
-		return err_say(why, e, "%s: %s; move it aside, then start anew "
-			       "(its events come again while the broker has "
-			       "them)", st->path, st->detail.text);
 	if (e)
 		return err_say(why, e, "%s: %s", st->path, st->detail.text);
 	sqlite3_busy_timeout(st->db, 0);
@@ -333,13 +329,29 @@ enum err store_draft(const char *draft, const struct store_options *o,
 	e = rc ? err_say(why, store_err_code(rc), "%s: %s", draft,
 			 sqlite3_errstr(rc))
 	       : fill_draft(&st, o, uuid, seed, why);
-	/* Closing moves the WAL into the file, synced, and removes it. */
+	/* What the checkpoint cannot move must not be renamed without its WAL. */
+	rc = sqlite3_wal_checkpoint_v2(st.db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
+				       NULL, NULL);
+	if (!e && rc)
+		e = err_say(why, store_err_code(rc), "%s: %s", draft,
+			    sqlite3_errstr(rc));
 	rc = sqlite3_close(st.db);
 	if (!e && rc)
 		e = err_say(why, store_err_code(rc), "%s: %s", draft,
 			    sqlite3_errstr(rc));
 	free(st.path);
 	return e;
+}
+
+/* Never replaced silently, never made worse. */
+static void add_advice(struct err_detail *why)
+{
+	size_t n = strlen(why->text);
+
+	if (!strstr(why->text, "move"))
+		snprintf(why->text + n, sizeof(why->text) - n,
+			 "; move it aside with its -wal and start anew, or "
+			 "restore a backup");
 }
 
 /* Before the library is used at all: no temp files, memory is counted. */
@@ -377,6 +389,8 @@ enum err store_open(const struct store_options *o, enum store_role role,
 		e = store_inspect(st, o, why);
 	if (!e)
 		e = open_database(st, o, why);
+	if (e == ERR_CORRUPT)
+		add_advice(why);
 	if (e) {
 		store_close(st);
 		return e;

@@ -1,0 +1,265 @@
+#include "rig.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../fakes/fake_clock.h"
+#include "../fakes/fake_link.h"
+#include "handler/sql.h"
+#include "test.h"
+
+static void write_text(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	assert_true(fputs(text, f) >= 0);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* @H and @D are replaced. */
+static void expand(const struct rig *r, const char *text, char *out,
+		   size_t size)
+{
+	size_t n = 0;
+
+	for (; *text && n + 1 < size; text++) {
+		if (!strncmp(text, "@H", 2) || !strncmp(text, "@D", 2)) {
+			n += (size_t)snprintf(out + n, size - n, "%s%s", r->dir,
+					      text[1] == 'H' ? "/h.sql" : "");
+			text++;
+		} else {
+			out[n++] = *text;
+		}
+	}
+	out[n] = '\0';
+}
+
+static void load_config(struct rig *r, const char *groups)
+{
+	char text[8192], tail[6144], path[128];
+	struct err_detail why = { "" };
+
+	expand(r, groups, tail, sizeof(tail));
+	snprintf(text, sizeof(text),
+		 "[store]\npath = %s/store.db\nschema = %s/s.sql\n"
+		 "max_size = 16M\n[broker]\nurl = mqtt://127.0.0.1:1\n"
+		 "client_id = rig\nsession_expiry = 1h\n%s", r->dir, r->dir,
+		 tail);
+	snprintf(path, sizeof(path), "%s/conf", r->dir);
+	if (config_parse("conf", span_str(text), &r->config, &why))
+		fail_msg("configuration: %s", why.text);
+}
+
+static void on_delivery(void *arg, const struct event *ev)
+{
+	ingest_deliver(&((struct rig *)arg)->ingest, ev);
+}
+
+static void start(struct rig *r)
+{
+	const struct config *c = r->config;
+	const struct store_options o = {
+		.path = c->store.path,
+		.max_size = c->store.max_size,
+		.memory = c->limits.memory / 4,
+	};
+	struct err_detail why = { "" };
+	int64_t now;
+
+	if (store_open(&o, STORE_OWNER, &r->store, &why))
+		fail_msg("store: %s", why.text);
+	if (sql_schema_apply(r->store, c->store.schema, &why))
+		fail_msg("schema: %s", why.text);
+	now = store_now_ms(r->store, fake_clock.boot_ms);
+	assert_ok(store_begin(r->store));
+	memset(r->groups, 0, sizeof(r->groups));
+	for (unsigned i = 0; i < c->groups_len; i++) {
+		struct group *g = &r->groups[i];
+
+		g->config = &c->groups[i];
+		assert_ok(group_register(r->store, g->config, now, false,
+					 &g->record, &why));
+	}
+	assert_ok(store_commit(r->store));
+	for (unsigned i = 0; i < c->groups_len; i++) {
+		struct group *g = &r->groups[i];
+
+		if (sql_handler_open(r->store, g->config, &g->handler, &why))
+			fail_msg("handler: %s", why.text);
+		assert_ok(pending_totals(r->store, g->record.group_no,
+					 &g->pending_rows, &g->pending_bytes));
+	}
+	ingest_init(&r->ingest, &(struct ingest_options){
+		.store = r->store, .groups = r->groups,
+		.groups_len = c->groups_len, .strays = &r->strays,
+		.limits = &c->limits });
+	retry_init(&r->retry, &(struct retry_options){
+		.store = r->store, .groups = r->groups,
+		.groups_len = c->groups_len, .strays = &r->strays,
+		.max_bytes = 16 << 20 });
+	assert_ok(maintain_init(&r->maintain, &r->ingest.batch));
+	assert_ok(retry_refresh(&r->retry));
+	r->events = (struct link_events){ .arg = r,
+					  .on_delivery = on_delivery };
+}
+
+static void stop(struct rig *r)
+{
+	retry_fini(&r->retry);
+	ingest_fini(&r->ingest);
+	for (unsigned i = 0; i < r->config->groups_len; i++)
+		sql_handler_close(&r->groups[i].handler);
+	store_close(r->store);
+}
+
+struct rig *rig_new(const char *sql, const char *handler, const char *groups)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	char path[128];
+
+	assert_non_null(r);
+	fake_broker_reset();
+	snprintf(r->dir, sizeof(r->dir), "/tmp/mqonce-rig-XXXXXX");
+	assert_non_null(mkdtemp(r->dir));
+	snprintf(path, sizeof(path), "%s/s.sql", r->dir);
+	write_text(path, sql);
+	snprintf(path, sizeof(path), "%s/h.sql", r->dir);
+	write_text(path, handler);
+	load_config(r, groups);
+	start(r);
+	return r;
+}
+
+void rig_set_handler(struct rig *r, const char *handler)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/h.sql", r->dir);
+	write_text(path, handler);
+}
+
+void rig_free(struct rig *r)
+{
+	static const char *const files[] = {
+		"s.sql", "h.sql", "store.db", "store.db-wal", "store.db-shm",
+		"store.db.lock", "store.db.ballast",
+	};
+	char path[128];
+
+	stop(r);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
+		unlink(path);
+	}
+	rmdir(r->dir);
+	config_free(r->config);
+	free(r);
+}
+
+void rig_restart(struct rig *r)
+{
+	stop(r);
+	start(r);
+}
+
+int rig_publish(const char *topic, const char *payload)
+{
+	const struct event ev = {
+		.topic = span_str(topic),
+		.payload = span_str(payload),
+		.payload_bytes = strlen(payload),
+		.qos = 1,
+		.received_ms = fake_clock.wall_ms,
+	};
+
+	return fake_publish(&ev);
+}
+
+enum err rig_turn(struct rig *r)
+{
+	if (!r->ingest.link) {
+		r->ingest.link = fake_connect(&r->events);
+		r->connects++;
+	}
+	return ingest_turn(&r->ingest, fake_clock.boot_ms);
+}
+
+void rig_drain(struct rig *r)
+{
+	for (unsigned i = 0; i < 1000; i++) {
+		assert_ok(rig_turn(r));
+		if (fake_broker.next == fake_broker.len)
+			break;
+	}
+	assert_int_equal(fake_broker.next, fake_broker.len);
+	assert_ok(retry_refresh(&r->retry));
+}
+
+void rig_retry_after(struct rig *r, int64_t ms)
+{
+	fake_clock.boot_ms += ms;
+	fake_clock.wall_ms += ms;
+	assert_ok(retry_refresh(&r->retry));
+	for (unsigned i = 0; i < 1000; i++) {
+		if (retry_wait_ms(&r->retry, fake_clock.boot_ms) != 0)
+			return;
+		assert_ok(retry_turn(&r->retry, fake_clock.boot_ms));
+	}
+	fail_msg("something is always due");
+}
+
+static sqlite3_stmt *ask(sqlite3 **db, struct rig *r, const char *sql)
+{
+	sqlite3_stmt *q = NULL;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/store.db", r->dir);
+	assert_int_equal(sqlite3_open_v2(path, db, SQLITE_OPEN_READONLY, NULL),
+			 SQLITE_OK);
+	if (sqlite3_prepare_v2(*db, sql, -1, &q, NULL))
+		fail_msg("%s: %s", sql, sqlite3_errmsg(*db));
+	if (sqlite3_step(q) != SQLITE_ROW)
+		fail_msg("%s: no row", sql);
+	return q;
+}
+
+int64_t rig_int(struct rig *r, const char *sql)
+{
+	sqlite3 *db;
+	sqlite3_stmt *q = ask(&db, r, sql);
+	int64_t v = sqlite3_column_int64(q, 0);
+
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+	return v;
+}
+
+const char *rig_text(struct rig *r, const char *sql)
+{
+	static char text[256];
+	sqlite3 *db;
+	sqlite3_stmt *q = ask(&db, r, sql);
+	const char *v = (const char *)sqlite3_column_text(q, 0);
+
+	snprintf(text, sizeof(text), "%s", v ? v : "(null)");
+	sqlite3_finalize(q);
+	sqlite3_close(db);
+	return text;
+}
+
+void rig_exec(struct rig *r, const char *sql)
+{
+	sqlite3 *db;
+	char path[128], *words = NULL;
+
+	snprintf(path, sizeof(path), "%s/store.db", r->dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &words))
+		fail_msg("%s: %s", sql, words);
+	sqlite3_close(db);
+}
