@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <mqtt_protocol.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/un.h>

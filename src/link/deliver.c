@@ -1,7 +1,6 @@
 #include "link_internal.h"
 
 #include <errno.h>
-#include <mqtt_protocol.h>
 
 #include "base/clock.h"
 

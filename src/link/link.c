@@ -60,16 +60,22 @@ static bool is_dry(const struct link *l)
 	return !link_has_buffered(l) && !poll_now(l, POLLIN, 0);
 }
 
-/* Every call into the library ends here: it may close without saying so. */
+/*
+ * Every call into the library ends here: it may close without saying so.  It
+ * answers a DISCONNECT of the broker with success; 2.1 uses reason codes for
+ * what it finds wrong itself.
+ */
 static enum err settle(struct link *l, int rc)
 {
-	int err_no = l->err_no ? l->err_no : errno;
+	int err_no = l->ended ? l->err_no : errno;
 
 	if (l->state == LINK_DOWN)
 		return ERR_LINK;
 	if (!rc)
 		rc = l->broken;
-	if (rc || mosquitto_socket(l->mosq) < 0)
+	if (!rc && l->ended && l->end_code >= CODE_REFUSED)
+		l->report.disconnect_code = l->end_code;
+	if (rc || l->ended || mosquitto_socket(l->mosq) < 0)
 		return link_down(l, rc, err_no);
 	return OK;
 }
@@ -166,7 +172,14 @@ enum err link_tick(struct link *l)
 	return settle(l, mosquitto_loop_misc(l->mosq));
 }
 
-/* The library closes its end once DISCONNECT is in the socket. */
+/* Whether all that is queued is in the socket; EAGAIN is its word for "no". */
+static bool is_sent(struct link *l)
+{
+	errno = 0;
+	return mosquitto_loop_write(l->mosq, 1) || errno != EAGAIN;
+}
+
+/* Once DISCONNECT is sent, 2.0 closes the socket and 2.1 half of it. */
 void link_disconnect(struct link *l)
 {
 	int64_t end_ms = clock_boot_ms() + GOODBYE_MS, left_ms = GOODBYE_MS;
@@ -174,9 +187,8 @@ void link_disconnect(struct link *l)
 	if (l->state == LINK_CONNECTED) {
 		l->ending = true;
 		(void)mosquitto_disconnect(l->mosq); /* gone is gone */
-		while (left_ms > 0 && mosquitto_socket(l->mosq) >= 0 &&
-		       poll_now(l, POLLOUT, (int)left_ms) &&
-		       !mosquitto_loop_write(l->mosq, 1))
+		while (left_ms > 0 && poll_now(l, POLLOUT, (int)left_ms) &&
+		       !is_sent(l))
 			left_ms = end_ms - clock_boot_ms();
 	}
 	l->state = LINK_DOWN;

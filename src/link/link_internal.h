@@ -3,9 +3,15 @@
 #define LINK_INTERNAL_H
 
 #include <mosquitto.h>
+#if LIBMOSQUITTO_VERSION_NUMBER < 2001000
+#include <mqtt_protocol.h> /* 2.1 has it in mosquitto.h */
+#endif
 #include <openssl/ssl.h>
 
 #include "link/link.h"
+
+/* Reason codes of MQTT 5 from here on mean that something is wrong (2.4). */
+#define CODE_REFUSED 0x80
 
 /* The two strings of one user property, given by the library. */
 struct loan {
@@ -31,7 +37,8 @@ struct link {
 	bool wired;  /* the socket is connected; TLS may still shake hands */
 	bool ending; /* the end is ours */
 	int broken;  /* MOSQ_ERR_... found in a callback, 0: none */
-	int err_no;  /* when the library closed, 0: none */
+	bool ended;  /* the library said so, with these two */
+	int end_code, err_no;
 	struct tls_words tls;
 
 	/* Of the link_read() under way. */

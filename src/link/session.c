@@ -1,12 +1,8 @@
 #include "link_internal.h"
 
 #include <errno.h>
-#include <mqtt_protocol.h>
 
 #define FLAG_SESSION_PRESENT 0x01 /* MQTT 5, 3.2.2.1.1 */
-
-/* Reason codes of MQTT 5 start here when something is wrong (2.4). */
-#define CODE_REFUSED 0x80
 
 static void read_limits(struct link_report *r, const mosquitto_property *props)
 {
@@ -83,17 +79,18 @@ void on_connack(struct mosquitto *m UNUSED, void *arg, int code, int flags,
 }
 
 /*
- * Comes for the broker's DISCONNECT with its reason code, and for any other
- * end with a code of the library, which are all smaller; may come twice.
+ * Comes for the broker's DISCONNECT with its reason code and for any other
+ * end; may come twice.  settle() tells whose code it is.
  */
 void on_disconnect(struct mosquitto *m UNUSED, void *arg, int code,
 		   const mosquitto_property *props UNUSED)
 {
 	struct link *l = arg;
 
-	if (!l->ending && l->report.disconnect_code < 0 && code >= CODE_REFUSED)
-		l->report.disconnect_code = code;
-	if (!l->err_no)
+	if (!l->ended) {
+		l->ended = true;
+		l->end_code = code;
 		l->err_no = errno;
+	}
 	errno = 0;
 }

@@ -1,7 +1,6 @@
 #include "link_internal.h"
 
 #include <errno.h>
-#include <mqtt_protocol.h>
 
 /* A filter that the library refuses is sent to nobody. */
 static enum err say_filter(struct link *l, const char *filter, int rc)

@@ -1,7 +1,6 @@
 #include "link_internal.h"
 
 #include <errno.h>
-#include <mqtt_protocol.h>
 #include <stdio.h>
 
 const char *link_peer(const struct broker_config *bc,
@@ -61,7 +60,8 @@ static const char *cause(const struct link *l, int rc, int err_no)
 	case MOSQ_ERR_ERRNO:
 		return err_no == EPROTO ? "TLS failed" : strerror(err_no);
 	}
-	return mosquitto_strerror(rc);
+	return rc >= CODE_REFUSED ? mosquitto_reason_string(rc)
+				  : mosquitto_strerror(rc);
 }
 
 enum err link_down(struct link *l, int rc, int err_no)

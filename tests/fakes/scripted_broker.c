@@ -214,7 +214,7 @@ static void *run(void *arg)
 			hang_up(b);
 		else if (p[1].revents && connected)
 			listen_to(b);
-		else if (p[1].revents)
+		else if (p[1].revents && !b->ignore)
 			pick_up(b);
 		talk(b);
 		pthread_cond_broadcast(&b->changed);

@@ -1,5 +1,6 @@
 #include "../support/test.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -663,27 +664,31 @@ a_resend_in_the_session_is_a_delivery_of_its_own(void **state UNUSED)
 	assert_int_equal(link_state(k->link), LINK_CONNECTED);
 }
 
+/* We allow no aliases: some versions of the library end it at the first. */
 static void a_dead_connections_alias_gives_no_topic(void **state UNUSED)
 {
-	static const uint8_t alias_only[] = {0x30, 7, 0, 0, 3, 35, 0, 1, 'x'};
-	const struct broker_publish p = {
-		.topic = "old/topic", .payload = "x", .qos = 1, .alias = 1};
+	static const uint8_t teach[] = {0x30, 10, 0,  3, 'o', 'l',
+					'd',  3,  35, 0, 1,   'x'};
+	static const uint8_t use[] = {0x30, 7, 0, 0, 3, 35, 0, 1, 'x'};
+	unsigned before;
 
 	start(TRANSPORT_TCP, PROTOCOL_5);
 	linked_subscribed(k);
-	broker_publish(k->broker, &p, 1);
-	assert_true(linked_until_counted(k, BROKER_PUBACK, 1));
+	broker_send(k->broker, teach, sizeof(teach));
+	(void)linked_until_got(k, 1);
 	broker_close(k->broker);
 	assert_true(linked_until_state(k, LINK_DOWN));
 
+	before = k->got_len;
 	linked_subscribed(k);
-	broker_send(k->broker, alias_only, sizeof(alias_only));
+	broker_send(k->broker, use, sizeof(use));
 	assert_true(linked_until_state(k, LINK_DOWN));
-	assert_says("MQTT does not allow");
+	assert_int_equal(link_report(k->link)->disconnect_code, -1);
+	assert_says("lost broker");
 	linked_subscribed(k);
 	publish("new/topic", "x", 0);
-	assert_true(linked_until_got(k, 2));
-	assert_string_equal(k->got[1].topic, "new/topic");
+	assert_true(linked_until_got(k, before + 1));
+	assert_string_equal(k->got[before].topic, "new/topic");
 }
 
 static void a_malformed_packet_costs_the_connection_only(void **state UNUSED)
@@ -773,11 +778,12 @@ int main(void)
 		T(a_silent_broker_is_given_up_after_the_keepalive),
 		T(the_versions_are_named),
 	};
+	int failed;
 
+	signal(SIGPIPE, SIG_IGN); /* 2.1 of the library leaves it to us */
 	if (link_library_init())
 		return 1;
-	int failed = cmocka_run_group_tests_name("link", tests, NULL, NULL);
-
+	failed = cmocka_run_group_tests_name("link", tests, NULL, NULL);
 	link_library_fini();
 	return failed;
 }
