@@ -52,7 +52,7 @@ CRASH		:= $(call tests_in,crash)
 FAKES		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/fakes/fake_*.c))
 SUPPORT		:= $(patsubst %.c,$(B)/%.o,$(filter-out tests/fakes/fake_%, \
 		   $(wildcard tests/fakes/*.c tests/support/*.c)))
-BENCH		:= $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/bench/*.c))
+BENCH		:= $(addprefix $(B)/tests/bench/,bench limit counter.so)
 
 Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
@@ -125,6 +125,14 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/libsupport.a $(B)/lib$(PROG).a
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(FIRST) $(B)/libsupport.a \
 		$(B)/lib$(PROG).a $(LIBS) -lcmocka -lpthread
 
+BENCH_OBJ	:= $(addprefix $(B)/tests/bench/,broker.o consumer.o process.o)
+$(B)/tests/bench/bench: FIRST = $(BENCH_OBJ)
+$(B)/tests/bench/bench: $(BENCH_OBJ)
+$(B)/tests/bench/counter.so: tests/bench/counter.c $(B)/flags
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -shared -o $@ $< -ldl
+
 # Every program runs even if one fails; the exit status tells.
 run		 = fail=0; for t in $(1); do echo "== $$t"; \
 		   MQONCE=$(B)/$(PROG) MQONCE_CRASH=$(B)/$(PROG)-crash $$t || fail=1; \
@@ -152,7 +160,7 @@ demo: $(B)/$(PROG)		## the main job, told as a story
 	$(Q)sh tests/demo/demo.sh $(B)/$(PROG)
 
 bench: $(BENCH) $(B)/$(PROG)	## speed against a bare loop, as ratios
-	$(Q)sh tests/bench/bench.sh $(B)
+	$(Q)$(B)/tests/bench/bench $(B)
 
 install: $(B)/$(PROG)		## into DESTDIR
 	install -D -m 755 $(B)/$(PROG) $(DESTDIR)$(SBINDIR)/$(PROG)
