@@ -41,21 +41,24 @@ static void say_code(struct link *l, const char *peer)
 			mosquitto_reason_string(code), code);
 }
 
+#define WRONG_PORT "(is this an MQTT port, with or without TLS as url says?)"
+
 static const char *cause(const struct link *l, int rc, int err_no)
 {
+	bool connecting = l->state == LINK_CONNECTING;
+
 	switch (rc) {
 	case MOSQ_ERR_SUCCESS:
 	case MOSQ_ERR_NO_CONN:
 	case MOSQ_ERR_CONN_LOST:
-		return l->state == LINK_CONNECTING
-			       ? "closed before it answered (is this an MQTT "
-				 "port, with or without TLS as the url says?)"
-			       : "closed by the broker";
+		return connecting ? "closed before it answered " WRONG_PORT
+				  : "closed by the broker";
 	case MOSQ_ERR_KEEPALIVE: return "no answer within the keepalive time";
 	case MOSQ_ERR_PROTOCOL:
 	case MOSQ_ERR_MALFORMED_PACKET:
 	case MOSQ_ERR_MALFORMED_UTF8:
-		return "the broker sent a packet that MQTT does not allow";
+		return connecting ? "its answer is not MQTT " WRONG_PORT
+				  : "it sent a packet that MQTT does not allow";
 	case MOSQ_ERR_NOMEM: return "no memory for what the broker sent";
 	case MOSQ_ERR_ERRNO:
 		return err_no == EPROTO ? "TLS failed" : strerror(err_no);

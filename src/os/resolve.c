@@ -186,7 +186,8 @@ enum err resolve_take(struct resolve *r, struct resolve_result *ret_result,
 	ssize_t n;
 
 	if (r->numeric) {
-		strncpy(a.host[0], r->name, sizeof(a.host[0]) - 1);
+		memcpy(a.host[0], r->name,
+		       strnlen(r->name, sizeof(a.host[0]) - 1));
 		fill(r, &a, ret_result);
 		return OK;
 	}

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define RECORD_MAX 16384
+#define LINGER_MS  100
 
 static void must(bool ok, const char *what)
 {
@@ -76,6 +77,17 @@ static void wake(struct scripted_broker *b)
 	must(write(b->wake_fd, &one, sizeof(one)) == sizeof(one), "wake");
 }
 
+/* Closing with bytes unread would reset what is still on its way out. */
+static void let_go(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	char buf[4096];
+
+	shutdown(fd, SHUT_WR);
+	while (poll(&p, 1, LINGER_MS) == 1 && read(fd, buf, sizeof(buf)) > 0)
+		;
+}
+
 static void hang_up(struct scripted_broker *b)
 {
 	struct connection *c = &b->conn;
@@ -84,6 +96,8 @@ static void hang_up(struct scripted_broker *b)
 		return;
 	if (c->ssl && !c->kill)
 		SSL_shutdown(c->ssl);
+	if (!c->kill)
+		let_go(c->fd);
 	SSL_free(c->ssl);
 	close(c->fd);
 	bytes_fini(&c->in);

@@ -225,6 +225,8 @@ static void on_subscribe(struct scripted_broker *b, const uint8_t *body,
 		put_byte(&answer, 0);
 	for (size_t at = behind_header(b, body, len); at + 2 < len;) {
 		at += 2 + (size_t)(body[at] << 8 | body[at + 1]);
+		if (at >= len)
+			break;
 		put_byte(&answer, b->suback_next < b->suback_len
 					  ? b->suback[b->suback_next++]
 					  : body[at] & 3);
@@ -329,11 +331,27 @@ static struct broker_packet *record(struct scripted_broker *b, int first,
 	return p;
 }
 
+/* CONNECT comes first, and once (MQTT 5, 3.1). */
+static bool speaks_mqtt(const struct scripted_broker *b,
+			const struct broker_packet *p)
+{
+	static const uint8_t name[] = {0, 4, 'M', 'Q', 'T', 'T'};
+
+	if (b->conn.accepted)
+		return p->kind != BROKER_CONNECT;
+	return p->kind == BROKER_CONNECT && p->body_len >= 12 &&
+	       !memcmp(p->body, name, sizeof(name));
+}
+
 static void on_packet(struct scripted_broker *b, int first, const uint8_t *body,
 		      size_t len)
 {
 	struct broker_packet *p = record(b, first, body, len);
 
+	if (!speaks_mqtt(b, p)) {
+		b->conn.closing = true;
+		return;
+	}
 	switch (p->kind) {
 	case BROKER_CONNECT: on_connect(b, body, len); break;
 	case BROKER_SUBSCRIBE: on_subscribe(b, body, len); break;
@@ -354,7 +372,7 @@ void mqtt_eat(struct scripted_broker *b)
 	struct bytes *in = &b->conn.in;
 	size_t at, len, shift;
 
-	while (in->len >= 2) {
+	while (in->len >= 2 && !b->conn.closing) {
 		at = 1;
 		len = shift = 0;
 		do {

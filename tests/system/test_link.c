@@ -300,16 +300,19 @@ static void rotated_files_count_at_the_next_connect(void **state UNUSED)
 
 static void a_tls_url_on_a_plain_port_is_told(void **state UNUSED)
 {
-	const uint8_t plain[] = {0x20, 3, 0, 0, 0};
-
 	start(TRANSPORT_TCP, PROTOCOL_5);
 	k->bc.transport = TRANSPORT_TLS;
 	k->bc.ca = k->certs.ca;
-	assert_ok(linked_open(k));
-	assert_true(linked_until_counted(k, BROKER_CONNECTIONS, 1));
-	broker_send(k->broker, plain, sizeof(plain));
-	assert_true(linked_until_state(k, LINK_DOWN));
+	assert_fails();
 	assert_says("is this a TLS port?");
+}
+
+static void a_plain_url_on_a_tls_port_is_told(void **state UNUSED)
+{
+	start(TRANSPORT_TLS, PROTOCOL_5);
+	k->bc.transport = TRANSPORT_TCP;
+	assert_fails();
+	assert_says("is this an MQTT port");
 }
 
 static void a_refused_connect_says_so(void **state UNUSED)
@@ -753,6 +756,7 @@ int main(void)
 		T(a_client_certificate_is_shown_and_missed),
 		T(rotated_files_count_at_the_next_connect),
 		T(a_tls_url_on_a_plain_port_is_told),
+		T(a_plain_url_on_a_tls_port_is_told),
 		T(a_refused_connect_says_so),
 		T(a_unix_socket_that_is_not_there_says_so),
 		T(a_broker_that_says_nothing_blocks_nobody),
