@@ -26,6 +26,7 @@ struct result {				/* out */
 	 * event is to be run alone before it is believed.
 	 */
 	bool doubtful;
+	bool full;			/* and it was for want of space */
 };
 
 /*

@@ -66,7 +66,7 @@ static bool disk_has_room(struct daemon *d)
 	return space_disk_takes(d->store);
 }
 
-static enum err look(struct daemon *d, int64_t now)
+static enum err look_at_limits(struct daemon *d, int64_t now)
 {
 	static const enum gate gates[] = {
 		[INGEST_OPEN] = GATE_OPEN,
@@ -74,8 +74,16 @@ static enum err look(struct daemon *d, int64_t now)
 		[INGEST_PENDING_FULL] = GATE_PENDING,
 	};
 	enum ingest_block why;
-	enum err e;
+	enum err e = ingest_look(&d->ingest, &why, &d->full_group);
 
+	if (!e)
+		set_gate(d, gates[why], now);
+	return e;
+}
+
+/* Now and then, while nothing is read. */
+static enum err look(struct daemon *d, int64_t now)
+{
 	if (now < d->gate_look_ms || d->gate == GATE_LOCKED)
 		return OK;
 	d->gate_look_ms = now + LOOK_MS;
@@ -84,10 +92,20 @@ static enum err look(struct daemon *d, int64_t now)
 		if (!disk_has_room(d))
 			return OK;
 	}
-	e = ingest_look(&d->ingest, &why, &d->full_group);
-	if (!e)
-		set_gate(d, gates[why], now);
-	return e;
+	return look_at_limits(d, now);
+}
+
+/* The page budget says so itself; otherwise it is the disk. */
+static enum err run_full(struct daemon *d, int64_t now)
+{
+	enum err e = look_at_limits(d, now);
+
+	if (e || d->gate == GATE_NO_SPACE)
+		return e;
+	d->ballast |= space_ballast_drop(d->store);
+	set_gate(d, GATE_DISK_FULL, now);
+	d->gate_look_ms = now + FULL_MS;
+	return OK;
 }
 
 /* Failures of the store that pass; the others end the daemon. */
@@ -104,11 +122,7 @@ static enum err survive(struct daemon *d, enum err e, int64_t now)
 		d->wake_ms = now + LOCKED_MS;
 		return OK;
 	case ERR_FULL:
-		log_err("store.full", "why=\"%s\"", store_detail(d->store));
-		d->ballast |= space_ballast_drop(d->store);
-		set_gate(d, GATE_DISK_FULL, now);
-		d->gate_look_ms = now + FULL_MS;
-		return OK;
+		return run_full(d, now);
 	default:
 		return e;
 	}
@@ -160,8 +174,9 @@ static enum err ingest(struct daemon *d, bool readable, int64_t now)
 		d->read_ms = now + d->config->limits.linger_ms;
 		return OK;
 	}
-	if (!may_read(d, now))
-		return OK;
+	e = d->gate == GATE_OPEN ? look_at_limits(d, now) : OK;
+	if (e || !may_read(d, now))
+		return survive(d, e, now);
 	d->read_ms = 0;
 	e = ingest_turn(&d->ingest, now);
 	if (e == ERR_BUSY)
@@ -218,6 +233,12 @@ static void say(struct daemon *d, int64_t now)
 	notify_send(lines);
 }
 
+/* Without room for an effect no attempt is made, and none is counted. */
+static bool has_space(const struct daemon *d)
+{
+	return d->gate != GATE_NO_SPACE && d->gate != GATE_DISK_FULL;
+}
+
 enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
 {
 	int64_t now = clock_boot_ms();
@@ -232,7 +253,7 @@ enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
 				   now);
 	if (!e)
 		e = survive(d, session_turn(&d->session, now), now);
-	if (!e && now >= d->wake_ms)
+	if (!e && now >= d->wake_ms && has_space(d))
 		e = survive(d, retry_turn(&d->retry, now), now);
 	if (!e && now >= d->wake_ms)
 		e = survive(d, maintain_turn(&d->maintain, d->ingest.deliveries,
@@ -258,7 +279,7 @@ int64_t daemon_wait_ms(const struct daemon *d)
 	if (d->ingest.link && link_has_buffered(d->ingest.link) &&
 	    may_read(d, now))
 		return 0;
-	if (retry >= 0)
+	if (retry >= 0 && has_space(d))
 		wait = sooner(wait, retry);
 	if (d->read_ms > now)
 		wait = sooner(wait, d->read_ms - now);

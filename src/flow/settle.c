@@ -6,6 +6,7 @@
 #include "store/letter.h"
 #include "store/marker.h"
 #include "store/record.h"
+#include "store/space.h"
 
 static int64_t event_bytes(const struct event *ev)
 {
@@ -250,6 +251,17 @@ static enum err attempt(struct batch *b, struct work *w, struct result *r)
 	return store_event_undo(b->store);
 }
 
+/* An event that found no room in a store without any is not too big. */
+static enum err is_stores_fault(struct batch *b)
+{
+	int64_t room = 0;
+	enum err e = space_headroom(b->store, &room);
+
+	if (!e && room < space_reserve(b->store))
+		return ERR_FULL;
+	return e;
+}
+
 /*
  * One attempt.  An event that took the transaction down, or whose failure may
  * be its neighbours' doing, is not settled but marked, and comes again alone.
@@ -269,6 +281,9 @@ static enum err try(struct batch *b, struct work *w, enum settled *ret_how)
 		*ret_how = SETTLED_NOT;
 		return OK;
 	}
+	e = r.full ? is_stores_fault(b) : OK;
+	if (e)
+		return e;
 	return carry_out(b, w, &r, clock_boot_ms() - before);
 }
 

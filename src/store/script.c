@@ -306,6 +306,7 @@ static enum err judge(struct store *st, int rc, struct result *r)
 		}
 		result_put(r, OUTCOME_PERMANENT, "handler.too_big");
 		r->doubtful = true;
+		r->full = (rc & 0xff) == SQLITE_FULL;
 		return OK;
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:

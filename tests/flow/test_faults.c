@@ -210,6 +210,28 @@ static void below_the_reserve_ingest_is_told_to_stay_away(void **state)
 	assert_int_equal(why, INGEST_OPEN);
 }
 
+/* A handler that finds no room below the reserve: not its event's fault. */
+static void an_event_is_not_buried_for_want_of_space(void **state)
+{
+	struct rig *r = *state;
+
+	rig_set_handler(r, "INSERT INTO effect (id) SELECT :event_id;\n"
+			   "INSERT INTO effect (id)"
+			   " SELECT hex(zeroblob(900000));\n");
+	rig_restart(r);
+	rig_exec(r, "INSERT INTO effect (id) WITH RECURSIVE r(i) AS (SELECT 1"
+		    " UNION ALL SELECT i + 1 FROM r WHERE i < 7700)"
+		    " SELECT hex(zeroblob(1000)) FROM r");
+	rig_publish("t", "{\"id\":\"a\"}");
+	assert_err(rig_turn(r), ERR_FULL);
+	assert_int_equal(fake_broker.acked_len, 0);
+	assert_int_equal(places_of(r, "a"), 0);
+	rig_exec(r, "DELETE FROM effect");
+	rig_drain(r);
+	assert_int_equal(places_of(r, "a"), 1);
+	assert_int_equal(rig_int(r, "SELECT count(*) FROM once_dead_letter"), 0);
+}
+
 static void at_the_pending_limit_ingest_is_told_the_group(void **state)
 {
 	static char text[20][64];
@@ -242,6 +264,7 @@ int main(void)
 		T(a_burial_that_fails_leaves_the_event_pending),
 		T(without_the_lock_no_handler_runs),
 		T(below_the_reserve_ingest_is_told_to_stay_away),
+		T(an_event_is_not_buried_for_want_of_space),
 		T(at_the_pending_limit_ingest_is_told_the_group),
 	};
 

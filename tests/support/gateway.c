@@ -191,6 +191,16 @@ void gateway_start(struct gateway *g, const char *env)
 	free(argv[0]);
 }
 
+bool gateway_ended(struct gateway *g)
+{
+	int status;
+
+	if (waitpid(g->daemon, &status, WNOHANG) != g->daemon)
+		return false;
+	g->daemon = 0;
+	return true;
+}
+
 int gateway_wait_end(struct gateway *g, int limit_ms)
 {
 	int status = 0;

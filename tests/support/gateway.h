@@ -38,6 +38,8 @@ void gateway_broker_end(struct gateway *g, int signal);
 
 /* @env: one "NAME=VALUE" more, or NULL. */
 void gateway_start(struct gateway *g, const char *env);
+/* Whether it has ended by itself; if so it is reaped. */
+bool gateway_ended(struct gateway *g);
 /* Waits for its end; the exit status, or -signal. */
 int gateway_wait_end(struct gateway *g, int limit_ms);
 int gateway_end(struct gateway *g, int signal);
