@@ -70,50 +70,6 @@ static enum err check_header(const struct store *st, const uint8_t h[100],
 	return OK;
 }
 
-static bool exists(const char *path, const char *suffix)
-{
-	char name[4096];
-
-	return (size_t)snprintf(name, sizeof(name), "%s%s", path, suffix) <
-		       sizeof(name) && access(name, F_OK) == 0;
-}
-
-/*
- * Looks at the raw bytes before SQLite does, so that a file which is not ours
- * is not even recovered.
- */
-enum err store_inspect(struct store *st, const struct store_options *o,
-		       struct err_detail *why)
-{
-	AUTO_CLOSE int fd = open(st->path, O_RDONLY | O_CLOEXEC);
-	uint8_t h[100];
-	ssize_t n;
-
-	if (fd < 0 && errno != ENOENT)
-		return err_say(why, errno == EACCES ? ERR_PERM : ERR_IO,
-			       "%s: %s", st->path, strerror(errno));
-	if (fd < 0 && st->role == STORE_READER)
-		return err_say(why, ERR_NO, "%s: there is no store yet; "
-			       "`mqonce run` makes it", st->path);
-	if (fd < 0 && exists(st->path, "-wal"))
-		return err_say(why, ERR_CORRUPT,
-			       "%s-wal is there without %s: bring the file "
-			       "back, or move the -wal file away too",
-			       st->path, st->path);
-	if (fd < 0)
-		return store_create(st, o, why);
-	n = read(fd, h, sizeof(h));
-	if (n < 0)
-		return err_say(why, ERR_IO, "%s: %s", st->path,
-			       strerror(errno));
-	if (n < (ssize_t)sizeof(h))
-		return err_say(why, ERR_CORRUPT,
-			       "%s: the file is cut short (%d bytes); move it "
-			       "aside and start anew, or restore a backup",
-			       st->path, (int)n);
-	return check_header(st, h, why);
-}
-
 static enum err sync_directory(const char *path)
 {
 	AUTO_CLOSE int fd = -1;
@@ -153,12 +109,81 @@ static void random_uuid(char buf[37], uint64_t *ret_seed)
 	memcpy(ret_seed, r + 16, sizeof(*ret_seed));
 }
 
+static enum err fill_draft(struct store *st, const struct store_options *o,
+			   const char *uuid, uint64_t seed,
+			   struct err_detail *why)
+{
+	sqlite3_stmt *q = NULL;
+	char sql[96];
+	int rc;
+	enum err e;
+
+	snprintf(sql, sizeof(sql), "PRAGMA application_id = %d;"
+		 "PRAGMA journal_mode = WAL;", STORE_APPLICATION_ID);
+	e = store_exec(st, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = NONE;");
+	if (!e)
+		e = store_exec(st, sql);
+	if (e)
+		return err_say(why, e, "%s: %s", st->path, st->detail.text);
+	e = store_configure(st, o, why);
+	if (!e)
+		e = store_migrate(st, why);
+	if (e)
+		return e;
+	rc = sqlite3_prepare_v2(st->db,
+		"INSERT INTO once_meta (one, uuid, hash_seed, epoch, boot_id,"
+		" store_ms, clock_boot_ms, created_wall_ms)"
+		" VALUES (1, ?1, ?2, 0, '', 0, 0, ?3)", -1, &q, NULL);
+	if (!rc) {
+		sqlite3_bind_text(q, 1, uuid, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(q, 2, (int64_t)seed);
+		sqlite3_bind_int64(q, 3, clock_wall_ms());
+		sqlite3_step(q);
+	}
+	rc = sqlite3_finalize(q);
+	return rc ? err_say(why, store_err(st, rc), "%s: %s", st->path,
+			    st->detail.text) : OK;
+}
+
+static enum err write_draft(const char *draft, const struct store_options *o,
+		     const char *uuid, uint64_t seed, struct err_detail *why)
+{
+	struct store st = { .role = STORE_OWNER, .lock_fd = -1 };
+	int fd = open(draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int rc;
+	enum err e;
+
+	if (fd < 0)
+		return err_say(why, errno == EACCES ? ERR_PERM : ERR_CREATE,
+			       "%s: cannot create the store: %s", draft,
+			       strerror(errno));
+	close(fd);
+	st.path = strdup(draft);
+	rc = sqlite3_open_v2(draft, &st.db,
+			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+	e = rc ? err_say(why, store_err_code(rc), "%s: %s", draft,
+			 sqlite3_errstr(rc))
+	       : fill_draft(&st, o, uuid, seed, why);
+	/* What the checkpoint cannot move must not be renamed without its WAL. */
+	rc = sqlite3_wal_checkpoint_v2(st.db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
+				       NULL, NULL);
+	if (!e && rc)
+		e = err_say(why, store_err_code(rc), "%s: %s", draft,
+			    sqlite3_errstr(rc));
+	rc = sqlite3_close(st.db);
+	if (!e && rc)
+		e = err_say(why, store_err_code(rc), "%s: %s", draft,
+			    sqlite3_errstr(rc));
+	free(st.path);
+	return e;
+}
+
 /*
  * The file grows under another name and is renamed when it is whole: a power
  * cut leaves a store or none.
  */
-enum err store_create(struct store *st, const struct store_options *o,
-		      struct err_detail *why)
+static enum err create(struct store *st, const struct store_options *o,
+		       struct err_detail *why)
 {
 	char draft[4096], uuid[37];
 	uint64_t seed;
@@ -169,7 +194,7 @@ enum err store_create(struct store *st, const struct store_options *o,
 		return err_say(why, ERR_CREATE, "%s: path too long", st->path);
 	remove_draft(draft);
 	random_uuid(uuid, &seed);
-	e = store_draft(draft, o, uuid, seed, why);
+	e = write_draft(draft, o, uuid, seed, why);
 	if (!e && rename(draft, st->path))
 		e = err_say(why, ERR_CREATE, "%s: %s", st->path,
 			    strerror(errno));
@@ -179,4 +204,48 @@ enum err store_create(struct store *st, const struct store_options *o,
 	if (e)
 		remove_draft(draft);
 	return e;
+}
+
+static bool exists(const char *path, const char *suffix)
+{
+	char name[4096];
+
+	return (size_t)snprintf(name, sizeof(name), "%s%s", path, suffix) <
+		       sizeof(name) && access(name, F_OK) == 0;
+}
+
+/*
+ * Looks at the raw bytes before SQLite does, so that a file which is not ours
+ * is not even recovered.
+ */
+enum err store_inspect(struct store *st, const struct store_options *o,
+		       struct err_detail *why)
+{
+	AUTO_CLOSE int fd = open(st->path, O_RDONLY | O_CLOEXEC);
+	uint8_t h[100];
+	ssize_t n;
+
+	if (fd < 0 && errno != ENOENT)
+		return err_say(why, errno == EACCES ? ERR_PERM : ERR_IO,
+			       "%s: %s", st->path, strerror(errno));
+	if (fd < 0 && st->role == STORE_READER)
+		return err_say(why, ERR_NO, "%s: there is no store yet; "
+			       "`mqonce run` makes it", st->path);
+	if (fd < 0 && exists(st->path, "-wal"))
+		return err_say(why, ERR_CORRUPT,
+			       "%s-wal is there without %s: bring the file "
+			       "back, or move the -wal file away too",
+			       st->path, st->path);
+	if (fd < 0)
+		return create(st, o, why);
+	n = read(fd, h, sizeof(h));
+	if (n < 0)
+		return err_say(why, ERR_IO, "%s: %s", st->path,
+			       strerror(errno));
+	if (n < (ssize_t)sizeof(h))
+		return err_say(why, ERR_CORRUPT,
+			       "%s: the file is cut short (%d bytes); move it "
+			       "aside and start anew, or restore a backup",
+			       st->path, (int)n);
+	return check_header(st, h, why);
 }

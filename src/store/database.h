@@ -74,17 +74,12 @@ enum err owner_lock(struct store *st, struct err_detail *why);
 enum err store_directory(struct store *st, struct err_detail *why);
 enum err store_inspect(struct store *st, const struct store_options *o,
 		       struct err_detail *why);
-enum err store_create(struct store *st, const struct store_options *o,
-		      struct err_detail *why);
 
-/* Writes a whole store to the file @draft and closes it. */
-enum err store_draft(const char *draft, const struct store_options *o,
-		     const char *uuid, uint64_t seed, struct err_detail *why);
-
-/* Settings that every connection has; @why on failure. */
+/* settings.c: what every connection has; @why on failure. */
 enum err store_configure(struct store *st, const struct store_options *o,
 			 struct err_detail *why);
 enum err store_migrate(struct store *st, struct err_detail *why);
+enum err store_exec(struct store *st, const char *sql);
 enum err store_pragma_int(struct store *st, const char *sql, int64_t *ret_v);
 
 /* sandbox.c.  Steps of the virtual machine that one run may take. */

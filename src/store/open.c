@@ -1,0 +1,212 @@
+/* Opening and closing; what an owner does before it takes its first event. */
+#include "database.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static enum err load_meta(struct store *st, char boot_id[CLOCK_BOOT_ID_SIZE])
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_META_GET);
+	bool row;
+	enum err e = stmt_row(st, q, &row);
+
+	if (e)
+		return e;
+	if (!row)
+		return err_say(&st->detail, ERR_CORRUPT,
+			       "table once_meta is empty");
+	st->seed = (uint64_t)col_int(q, 0);
+	st->epoch = col_int(q, 1);
+	snprintf(boot_id, CLOCK_BOOT_ID_SIZE, "%.*s", SPAN_FMT(col_text(q, 2)));
+	st->clock_store_ms = col_int(q, 3);
+	st->clock_boot_ms = col_int(q, 4);
+	return OK;
+}
+
+/*
+ * Within one boot the store clock went on while nobody looked; a new boot
+ * continues where the last one was written down.
+ */
+static void continue_clock(struct store *st, const char *then_boot_id,
+			   const char *boot_id)
+{
+	int64_t now = clock_boot_ms();
+
+	if (*boot_id && !strcmp(then_boot_id, boot_id) &&
+	    now >= st->clock_boot_ms)
+		st->clock_store_ms += now - st->clock_boot_ms;
+	st->clock_boot_ms = now;
+}
+
+/* Identity and clock of the store; *ret_boot_id is the present boot. */
+static enum err get_to_know(struct store *st,
+			    char ret_boot_id[CLOCK_BOOT_ID_SIZE])
+{
+	char then[CLOCK_BOOT_ID_SIZE];
+	enum err e = load_meta(st, then);
+
+	if (e)
+		return e;
+	clock_boot_id(ret_boot_id);
+	continue_clock(st, then, ret_boot_id);
+	return OK;
+}
+
+/* Everything a process before us wrote is synced, then our epoch is. */
+static enum err take_over(struct store *st)
+{
+	char boot_id[CLOCK_BOOT_ID_SIZE];
+	int rc = sqlite3_wal_checkpoint_v2(st->db, NULL,
+					   SQLITE_CHECKPOINT_RESTART, NULL,
+					   NULL);
+	enum err e = store_err(st, rc);
+
+	if (e == ERR_BUSY)
+		return err_say(&st->detail, e, "another process reads the "
+			       "store for seconds; end it and try again");
+	if (!e)
+		e = get_to_know(st, boot_id);
+	if (!e)
+		e = store_begin(st);
+	if (!e) {
+		struct stmt *q AUTO_RESET = stmt_use(st, STMT_META_EPOCH);
+
+		bind_text(q, 1, span_str(boot_id));
+		bind_int(q, 2, st->clock_store_ms);
+		bind_int(q, 3, st->clock_boot_ms);
+		e = stmt_exec_one(st, q);
+	}
+	if (!e)
+		e = store_commit(st);
+	if (!e)
+		st->epoch++;
+	return e;
+}
+
+/* Called after each commit that wrote. */
+static int on_commit(void *arg, sqlite3 *db UNUSED, const char *schema UNUSED,
+		     int frames)
+{
+	struct store *st = arg;
+
+	st->wal_frames = frames;
+	return SQLITE_OK;
+}
+
+static enum err open_database(struct store *st, const struct store_options *o,
+			      struct err_detail *why)
+{
+	int flags = st->role == STORE_READER ? SQLITE_OPEN_READONLY
+					     : SQLITE_OPEN_READWRITE;
+	bool scratch = st->role == STORE_SCRATCH;
+	char boot_id[CLOCK_BOOT_ID_SIZE];
+	int rc = sqlite3_open_v2(scratch ? ":memory:" : st->path, &st->db,
+				 flags | SQLITE_OPEN_NOMUTEX, NULL);
+	enum err e;
+
+	if (rc)
+		return err_say(why, store_err_code(rc), "%s: %s", st->path,
+			       sqlite3_errstr(rc));
+	if (st->role == STORE_READER)
+		sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
+				  NULL);
+	e = store_configure(st, o, why);
+	if (!e)
+		e = store_migrate(st, why);
+	if (e)
+		return e;
+	sqlite3_wal_hook(st->db, on_commit, st);
+	if (st->role != STORE_READER)
+		e = sandbox_install(st);
+	if (!e)
+		e = stmt_prepare_all(st);
+	if (!e && st->role == STORE_OWNER)
+		e = take_over(st);
+	if (!e && st->role == STORE_READER)
+		e = get_to_know(st, boot_id);
+	if (!e)
+		e = marker_load(st);
+	if (e)
+		return err_say(why, e, "%s: %s", st->path, st->detail.text);
+	sqlite3_busy_timeout(st->db, 0);
+	return OK;
+}
+
+/* Never replaced silently, never made worse. */
+static void add_advice(struct err_detail *why)
+{
+	size_t n = strlen(why->text);
+
+	if (!strstr(why->text, "move"))
+		snprintf(why->text + n, sizeof(why->text) - n,
+			 "; move it aside with its -wal and start anew, or "
+			 "restore a backup");
+}
+
+/* Before the library is used at all: no temp files, memory is counted. */
+static void library_init(int64_t memory)
+{
+	static bool done;
+
+	if (!done) {
+		sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1);
+		sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 1);
+		done = true;
+	}
+	if (memory)
+		sqlite3_hard_heap_limit64(memory);
+}
+
+enum err store_open(const struct store_options *o, enum store_role role,
+		    struct store **ret_store, struct err_detail *why)
+{
+	struct store *st = calloc(1, sizeof(*st));
+	enum err e;
+
+	if (!st)
+		return err_say(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+	st->role = role;
+	st->lock_fd = -1;
+	st->path = strdup(o->path);
+	library_init(o->memory);
+	e = st->path ? OK : ERR_NOMEM;
+	if (!e && role == STORE_OWNER)
+		e = store_directory(st, why);
+	if (!e && role == STORE_OWNER)
+		e = owner_lock(st, why);
+	if (!e && role != STORE_SCRATCH)
+		e = store_inspect(st, o, why);
+	if (!e)
+		e = open_database(st, o, why);
+	if (e == ERR_CORRUPT)
+		add_advice(why);
+	if (e) {
+		store_close(st);
+		return e;
+	}
+	*ret_store = st;
+	return OK;
+}
+
+void store_close(struct store *st)
+{
+	if (!st)
+		return;
+	store_rollback(st);
+	stmt_finalize_all(st);
+	if (st->db && st->io_failed)
+		sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
+				  NULL);
+	sqlite3_close_v2(st->db);
+	if (st->lock_fd >= 0)
+		close(st->lock_fd);
+	free(st->path);
+	free(st);
+}
+
+const char *store_library_version(void)
+{
+	return sqlite3_libversion();
+}
