@@ -50,14 +50,9 @@ bool link_has_buffered(const struct link *l)
 
 static short poll_now(const struct link *l, short events, int wait_ms)
 {
-	struct pollfd p = {.fd = link_fd(l), .events = events};
+	struct pollfd p = { .fd = link_fd(l), .events = events };
 
 	return poll(&p, 1, wait_ms) == 1 ? p.revents : 0;
-}
-
-static bool is_dry(const struct link *l)
-{
-	return !link_has_buffered(l) && !poll_now(l, POLLIN, 0);
 }
 
 /*
@@ -133,20 +128,24 @@ static enum err advance(struct link *l, bool *ret_ready)
 	return e;
 }
 
-/* 2.0 reads one packet at a time, 2.1 hundreds: both end when dry. */
+/*
+ * 2.0 reads one packet at a time, 2.1 hundreds: both leave EAGAIN behind when
+ * the socket is dry, which spares a poll(2) for each packet.
+ */
 enum err link_read(struct link *l, unsigned max, size_t max_bytes)
 {
 	unsigned idle = 0, before;
-	bool ready;
+	bool ready, dry = false;
 	enum err e = advance(l, &ready);
 
 	l->deliveries = 0;
 	l->bytes = 0;
-	while (!e && ready && idle < IDLE_ROUNDS && l->deliveries < max &&
-	       l->bytes < max_bytes && !is_dry(l)) {
+	while (!e && ready && !dry && idle < IDLE_ROUNDS &&
+	       l->deliveries < max && l->bytes < max_bytes) {
 		before = l->deliveries;
 		errno = 0;
 		e = settle(l, mosquitto_loop_read(l->mosq, 1));
+		dry = errno == EAGAIN && !link_has_buffered(l);
 		if (l->deliveries == before)
 			idle++;
 	}
