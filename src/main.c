@@ -1,43 +1,87 @@
 /* A table of commands; everything else is one file each in src/cmd/. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/parse.h"
 #include "cmd/cmd.h"
 
-#define CONFIG_DEFAULT	"/etc/mqonce/mqonce.conf"
+#define CONFIG_DEFAULT "/etc/mqonce/mqonce.conf"
+#define NAME_SIZE      24 /* of a command's words */
 
 static const struct command {
 	const char *name, *sub;
 	command_fn *run;
-	const char *usage, *help;
+	const char *usage, *help, *more;
 } commands[] = {
-	{ "run", NULL, cmd_run, "", "the daemon, in the foreground" },
-	{ "init", NULL, cmd_init, "[DIR]",
-	  "write a commented configuration and an example handler" },
+	{ "init", NULL, cmd_init, "[DIR]", "write an example to start from",
+	  "Writes FILE, or mqonce.conf in DIR, with a schema and a handler "
+	  "beside it.\nWhat is there already is kept.\n" },
 	{ "check", NULL, cmd_check, "[--print] [--accept]",
-	  "check the configuration and prepare all handlers" },
-	{ "status", NULL, cmd_status, "", "connection, counts, depths" },
-	{ "dead", "list", cmd_dead_list, "[--utc]", "dead letters, newest first" },
+	  "look for mistakes, then say what is promised",
+	  "Reads the configuration, prepares all handlers, looks at the store "
+	  "and prints\nthe promise of each group. Changes nothing but with "
+	  "--accept.\n\n"
+	  "  --print   every key with its value in force, as a file that -c "
+	  "reads\n"
+	  "  --accept  take changed id and tenant selectors of groups that "
+	  "have records;\n"
+	  "            copies of their events may run again; stop the daemon "
+	  "first\n" },
+	{ "run", NULL, cmd_run, "", "the daemon, in the foreground",
+	  "Logs to standard error, one line per event with a priority as in "
+	  "<4>.\nSIGTERM ends it in order, SIGHUP makes it read the "
+	  "configuration again.\n" },
+	{ "status", NULL, cmd_status, "", "connection, counts and depths",
+	  "Reads the store only; the daemon may run or not.\n" },
+	{ "dead", "list", cmd_dead_list, "[--utc]",
+	  "dead letters, newest first",
+	  "On a terminal, rows fit its width ($COLUMNS goes before it) and ~ "
+	  "stands where\nsomething is cut; elsewhere nothing is cut. A ? marks "
+	  "times of a clock that\nwas not set.\n\n"
+	  "  --utc  times in UTC, not local\n" },
 	{ "dead", "show", cmd_dead_show, "ID [--payload] [--utc]",
-	  "one dead letter with its history" },
-	{ "version", NULL, cmd_version, "", "versions of this and its libraries" },
+	  "one dead letter with its history",
+	  "ID is the number that `mqonce dead list` shows.\n\n"
+	  "  --payload  also the event's properties and payload\n"
+	  "  --utc      times in UTC, not local\n" },
+	{ "version", NULL, cmd_version, "",
+	  "versions of this program and its libraries", "" },
 };
 
-static void print_help(FILE *out)
+static const char *full_name(const struct command *c, char buf[NAME_SIZE])
 {
-	fprintf(out, "usage: mqonce COMMAND [-c FILE]\n\n");
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-		const struct command *c = &commands[i];
-		char left[48];
+	snprintf(buf, NAME_SIZE, "%s%s%s", c->name, c->sub ? " " : "",
+		 c->sub ? c->sub : "");
+	return buf;
+}
 
-		snprintf(left, sizeof(left), "%s%s%s %s", c->name,
-			 c->sub ? " " : "", c->sub ? c->sub : "", c->usage);
-		fprintf(out, "  %-32s %s\n", left, c->help);
+static void print_all_help(void)
+{
+	char name[NAME_SIZE], left[48];
+
+	printf("usage: mqonce COMMAND [-c FILE]\n\n");
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		snprintf(left, sizeof(left), "%s %s",
+			 full_name(&commands[i], name), commands[i].usage);
+		printf("  %-34s%s\n", left, commands[i].help);
 	}
-	fprintf(out, "\nFILE is $MQONCE_CONF or " CONFIG_DEFAULT
-		     " unless given.\n");
+	printf("  %-34s%s\n", "help [COMMAND]", "this, or more about one");
+	printf("\nFILE is $MQONCE_CONF or " CONFIG_DEFAULT " unless given.\n"
+	       "Exit status: 0 yes, 1 no; others as in sysexits.h, with one "
+	       "line on stderr.\n");
+}
+
+static void print_help(const struct command *c)
+{
+	char name[NAME_SIZE];
+
+	printf("usage: mqonce %s %s%s[-c FILE]\n\n%s%s%s", full_name(c, name),
+	       c->usage, *c->usage ? " " : "", c->help,
+	       *c->more ? "\n\n" : "\n", c->more);
 }
 
 /* Takes "-c FILE" out of the words, wherever it stands. */
@@ -53,7 +97,7 @@ static enum err take_config(int *argc, char **argv, const char **ret_file,
 			argv[n++] = argv[i];
 			continue;
 		}
-		if (i + 1 == *argc)
+		if (i + 1 == *argc || !*argv[i + 1])
 			return err_say(why, ERR_USAGE, "-c needs a file");
 		*ret_file = argv[++i];
 	}
@@ -63,7 +107,7 @@ static enum err take_config(int *argc, char **argv, const char **ret_file,
 
 static const struct command *find_command(int argc, char **argv)
 {
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+	for (size_t i = 0; argc && i < ARRAY_LEN(commands); i++) {
 		const struct command *c = &commands[i];
 
 		if (!strcmp(argv[0], c->name) &&
@@ -73,27 +117,98 @@ static const struct command *find_command(int argc, char **argv)
 	return NULL;
 }
 
+/* "dead" alone, or "dead lst". */
+static enum err unknown_sub(int argc, char **argv, const char *const *subs,
+			    unsigned n, struct err_detail *why)
+{
+	const char *near =
+		argc > 1 ? nearest_word(span_str(argv[1]), subs, n) : NULL;
+	char list[64] = "";
+
+	for (unsigned i = 0; i < n; i++) {
+		size_t at = strlen(list);
+
+		snprintf(list + at, sizeof(list) - at, "%s%s", i ? " or " : "",
+			 subs[i]);
+	}
+	if (near)
+		return err_say(why, ERR_USAGE,
+			       "unknown command \"%s %s\"; did you mean \"%s "
+			       "%s\"?",
+			       argv[0], argv[1], argv[0], near);
+	return err_say(why, ERR_USAGE, "%s needs another word: %s", argv[0],
+		       list);
+}
+
 static enum err unknown(int argc, char **argv, struct err_detail *why)
 {
-	const char *names[ARRAY_LEN(commands)];
-	const char *near;
+	const char *names[ARRAY_LEN(commands) + 1];
+	const char *subs[ARRAY_LEN(commands)], *near;
+	unsigned n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		names[i] = commands[i].name;
 		if (commands[i].sub && !strcmp(names[i], argv[0]))
-			return err_say(why, ERR_USAGE,
-				       "%s %s: no such command; see `mqonce "
-				       "help`", argv[0],
-				       argc > 1 ? argv[1] : "(nothing)");
+			subs[n++] = commands[i].sub;
 	}
+	if (n)
+		return unknown_sub(argc, argv, subs, n, why);
+	if (argv[0][0] == '-')
+		return err_say(why, ERR_USAGE,
+			       "unknown option %s; see `mqonce help`", argv[0]);
+	names[ARRAY_LEN(commands)] = "help";
 	near = nearest_word(span_str(argv[0]), names, ARRAY_LEN(names));
-	return err_say(why, ERR_USAGE, "unknown command \"%s\"%s%s; see "
-		       "`mqonce help`", argv[0], near ? "; did you mean " : "",
-		       near ? near : "");
+	if (near)
+		return err_say(why, ERR_USAGE,
+			       "unknown command \"%s\"; did you mean \"%s\"?",
+			       argv[0], near);
+	return err_say(why, ERR_USAGE,
+		       "unknown command \"%s\"; see `mqonce help`", argv[0]);
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b)
+{
+	return !strcmp(word, a) || !strcmp(word, b);
+}
+
+/* "help", "help dead list", "--help", "dead list --help". */
+static bool wants_help(int *argc, char ***argv)
+{
+	int last = *argc - 1;
+
+	if (!strcmp(*argv[0], "help") || is_one_of(*argv[0], "--help", "-h")) {
+		++*argv;
+		--*argc;
+		return true;
+	}
+	if (!is_one_of((*argv)[last], "--help", "-h"))
+		return false;
+	--*argc;
+	return true;
+}
+
+static enum err help(int argc, char **argv, struct err_detail *why)
+{
+	const struct command *c = find_command(argc, argv);
+	bool found = c;
+
+	if (!argc)
+		print_all_help();
+	if (c)
+		print_help(c);
+	for (size_t i = 0; argc == 1 && !c && i < ARRAY_LEN(commands); i++) {
+		if (strcmp(argv[0], commands[i].name))
+			continue;
+		printf("%s", found ? "\n" : "");
+		print_help(&commands[i]);
+		found = true;
+	}
+	return !argc || found ? OK : unknown(argc, argv, why);
 }
 
 static enum err dispatch(int argc, char **argv, struct err_detail *why)
 {
+	static char version[] = "version";
 	struct command_args a = { 0 };
 	const struct command *c;
 	enum err e = take_config(&argc, argv, &a.config, why);
@@ -103,11 +218,10 @@ static enum err dispatch(int argc, char **argv, struct err_detail *why)
 		return e;
 	if (argc < 1)
 		return err_say(why, ERR_USAGE, "no command; see `mqonce help`");
-	if (!strcmp(argv[0], "help") || !strcmp(argv[0], "--help") ||
-	    !strcmp(argv[0], "-h")) {
-		print_help(stdout);
-		return OK;
-	}
+	if (wants_help(&argc, &argv))
+		return help(argc, argv, why);
+	if (is_one_of(argv[0], "--version", "-V"))
+		argv[0] = version;
 	c = find_command(argc, argv);
 	if (!c)
 		return unknown(argc, argv, why);
@@ -117,17 +231,40 @@ static enum err dispatch(int argc, char **argv, struct err_detail *why)
 	return c->run(&a, why);
 }
 
+/* A file must not become standard output because that was closed. */
+static void keep_standard_files(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void print_error(const char *text)
+{
+	char line[sizeof(struct err_detail)];
+
+	cmd_safe(line, sizeof(line), span_str(text));
+	fprintf(stderr, "mqonce: %s\n", line);
+}
+
 int main(int argc, char **argv)
 {
 	struct err_detail why = { "" };
 	enum err e;
 
 	umask(077);
+	keep_standard_files();
 	e = dispatch(argc - 1, argv + 1, &why);
 	if (!e && (fflush(stdout) || ferror(stdout)))
-		e = err_say(&why, ERR_IO, "cannot write the output");
+		e = err_say(&why, ERR_IO,
+			    "cannot write the output: %s; not "
+			    "all of it was printed",
+			    strerror(errno));
 	if (e)
-		fprintf(stderr, "mqonce: %s\n",
-			*why.text ? why.text : err_text(e));
+		print_error(*why.text ? why.text : err_text(e));
 	return err_exit_status(e);
 }

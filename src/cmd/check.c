@@ -1,8 +1,12 @@
 /* Everything that can be known before an event comes. */
+#include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
-#include "cmd.h"
 #include "base/clock.h"
+#include "cmd.h"
 #include "handler/sql.h"
 #include "store/group.h"
 #include "store/store.h"
@@ -35,16 +39,37 @@ static enum err prepare_all(const struct config *c, struct err_detail *why)
 	return e;
 }
 
+/* The daemon makes the store's directory, but none above it. */
+static enum err check_place(const char *path, struct err_detail *why)
+{
+	char dir[4096], above[4096];
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	snprintf(above, sizeof(above), "%s", dirname(dir));
+	if (access(dir, F_OK) && errno == ENOENT)
+		dirname(above);
+	if (access(above, F_OK))
+		return err_say(
+			why, ERR_CREATE,
+			"%s: the store cannot be made: %s: %s; make that "
+			"directory or change [store] path",
+			path, above, strerror(errno));
+	printf("ok: %s will be made at the first run\n", path);
+	if (access(above, W_OK))
+		printf("warning: this user cannot write to %s (%s); the "
+		       "daemon's must\n",
+		       above, strerror(errno));
+	return OK;
+}
+
 static enum err check_store(const struct config *c, struct err_detail *why)
 {
 	const struct store_options o = { .path = c->store.path };
 	struct store *st = NULL;
 	enum err e = store_open(&o, STORE_READER, &st, why);
 
-	if (e == ERR_NO) {
-		printf("ok: %s will be made at the first run\n", c->store.path);
-		return OK;
-	}
+	if (e == ERR_NO)
+		return check_place(c->store.path, why);
 	for (unsigned i = 0; !e && i < c->groups_len; i++)
 		e = group_check(st, &c->groups[i], why);
 	if (!e)
@@ -98,9 +123,13 @@ enum err cmd_check(const struct command_args *a, struct err_detail *why)
 	};
 	struct config *c = NULL;
 	unsigned n;
-	enum err e = cmd_options(a, options, ARRAY_LEN(options), NULL, 0, &n,
-				 why);
+	enum err e =
+		cmd_options(a, options, ARRAY_LEN(options), NULL, 0, &n, why);
 
+	if (!e && print && accepted)
+		e = err_say(why, ERR_USAGE,
+			    "--print only prints; run check "
+			    "--accept without it");
 	if (!e)
 		e = cmd_load_config(a, &c, why);
 	if (e)

@@ -10,8 +10,8 @@
 #include "core/config.h"
 
 struct command_args {
-	const char *config;	/* file: -c, MQONCE_CONF or the default */
-	int argc;		/* of the words behind the command's name */
+	const char *config; /* file: -c, MQONCE_CONF or the default */
+	int argc;	    /* of the words behind the command's name */
 	char **argv;
 };
 
@@ -28,7 +28,7 @@ MUST_CHECK enum err cmd_load_config(const struct command_args *a,
 
 /* A long option: with @value it takes an argument. */
 struct command_option {
-	const char *name;	/* "--json" */
+	const char *name; /* "--json" */
 	bool *flag;
 	const char **value;
 };
@@ -43,11 +43,20 @@ MUST_CHECK enum err cmd_options(const struct command_args *a,
 				unsigned words_max, unsigned *ret_words,
 				struct err_detail *why);
 
-/* Text for a terminal: bytes that could steer it become '?'. */
+/*
+ * Text for a terminal: what could steer it, or turn its writing round, and
+ * what is not UTF-8 becomes '?'.  Cut to @size between characters; returns the
+ * length, without the NUL.
+ */
+size_t cmd_safe(char *buf, size_t size, struct span s);
 void cmd_print_safe(struct span s);
 
 /* "3 d", "5 h", "12 s": how long ago. */
-#define CMD_AGE_SIZE	32
+#define CMD_AGE_SIZE 32
 const char *cmd_age(char buf[CMD_AGE_SIZE], int64_t ms);
+
+/* "234K": a size in two or three digits, rounded up. */
+#define CMD_SIZE_SIZE 24
+const char *cmd_size(char buf[CMD_SIZE_SIZE], int64_t bytes);
 
 #endif

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/parse.h"
@@ -9,8 +10,9 @@
 #include "store/attempt.h"
 #include "store/letter.h"
 #include "store/store.h"
+#include "table.h"
 
-#define PAGE	100		/* rows under one read transaction */
+#define PAGE 100 /* rows under one read transaction */
 
 struct view {
 	bool utc, payload;
@@ -18,6 +20,7 @@ struct view {
 	int64_t last_id;
 	unsigned rows;
 	struct store *store;
+	struct table *table;
 };
 
 static enum err open_store(const struct command_args *a, struct config **ret_c,
@@ -33,38 +36,74 @@ static enum err open_store(const struct command_args *a, struct config **ret_c,
 	return e;
 }
 
-static void print_cut(struct span s, unsigned width)
-{
-	unsigned n = s.len > width ? width - 1 : (unsigned)s.len;
+static const struct table_column columns[] = {
+	{ .name = "ID", .right = true },
+	{ .name = "AGE", .right = true },
+	{ .name = "GROUP", .min = 8 },
+	{ .name = "KIND" },
+	{ .name = "TYPE", .min = 20 },
+	{ .name = "TRIES", .right = true },
+	{ .name = "EVENT", .min = 9 },
+	{ .name = "DEAD AT", .spare = true },
+	{ .name = "STATE", .spare = true },
+	{ .name = "TOPIC", .spare = true },
+};
 
-	cmd_print_safe(span_of(s.data, n));
-	if (s.len > width)
-		putchar('~');
-	else
-		printf("%*s", (int)(width - n), "");
+static void number_cell(struct table *t, int64_t n)
+{
+	char buf[24];
+
+	snprintf(buf, sizeof(buf), "%" PRId64, n);
+	table_cell(t, span_str(buf));
+}
+
+static void time_cell(const struct view *v, int64_t wall_ms, bool sync)
+{
+	char iso[CLOCK_ISO_SIZE], buf[CLOCK_ISO_SIZE + 1];
+
+	snprintf(buf, sizeof(buf), "%s%s", clock_iso(iso, wall_ms, v->utc),
+		 sync ? "" : "?");
+	table_cell(v->table, span_str(buf));
 }
 
 static enum err list_row(void *arg, const struct letter *l)
 {
 	struct view *v = arg;
-	char iso[CLOCK_ISO_SIZE], age[CMD_AGE_SIZE];
+	char age[CMD_AGE_SIZE];
 
-	if (!v->rows++)
-		printf("%6s  %-9s %8s  %-16s %-10s %-28s %4s  %-20s %s\n", "ID",
-		       "STATE", "AGE", "GROUP", "KIND", "TYPE", "TRIES",
-		       "EVENT", "DEAD AT");
-	printf("%6" PRId64 "  ", l->id);
-	print_cut(l->state, 9);
-	printf(" %8s  ", cmd_age(age, v->now_ms - l->dead_ms));
-	print_cut(l->group, 16);
-	printf(" %-10s ", dead_kind_text(l->kind));
-	print_cut(span_str(l->last_type.text), 28);
-	printf(" %4u  ", l->attempts);
-	print_cut(l->who.event_id.data ? l->who.event_id : span_str("-"), 20);
-	printf(" %s%s\n", clock_iso(iso, l->dead_wall_ms, v->utc),
-	       l->dead_sync ? "" : " (clock not set)");
+	v->rows++;
 	v->last_id = l->id;
+	number_cell(v->table, l->id);
+	table_cell(v->table, span_str(cmd_age(age, v->now_ms - l->dead_ms)));
+	table_cell(v->table, l->group);
+	table_cell(v->table, span_str(dead_kind_text(l->kind)));
+	table_cell(v->table, span_str(l->last_type.text));
+	number_cell(v->table, l->attempts);
+	table_cell(v->table,
+		   l->who.event_id.data ? l->who.event_id : span_str("-"));
+	time_cell(v, l->dead_wall_ms, l->dead_sync);
+	table_cell(v->table, l->state);
+	table_cell(v->table, l->event.topic);
 	return OK;
+}
+
+/* Page by page: a reader that stops holds nothing. */
+static enum err list_all(struct view *v, struct err_detail *why)
+{
+	enum err e = table_new(columns, ARRAY_LEN(columns), &v->table);
+
+	if (e)
+		return err_say(why, e, "%s", err_text(e));
+	for (unsigned seen = 0; !e && v->rows == seen; seen += PAGE) {
+		e = letter_list(v->store, v->last_id, PAGE, list_row, v);
+		table_print(v->table);
+		if (e)
+			e = err_say(why, e, "%s", store_detail(v->store));
+	}
+	table_free(v->table);
+	if (!e && !v->rows)
+		printf("no dead letters\n");
+	return e;
 }
 
 enum err cmd_dead_list(const struct command_args *a, struct err_detail *why)
@@ -73,21 +112,15 @@ enum err cmd_dead_list(const struct command_args *a, struct err_detail *why)
 	const struct command_option options[] = { { "--utc", &v.utc, NULL } };
 	struct config *c = NULL;
 	unsigned n;
-	enum err e = cmd_options(a, options, ARRAY_LEN(options), NULL, 0, &n,
-				 why);
+	enum err e =
+		cmd_options(a, options, ARRAY_LEN(options), NULL, 0, &n, why);
 
 	if (!e)
 		e = open_store(a, &c, &v.store, why);
-	if (!e)
+	if (!e) {
 		v.now_ms = store_now_ms(v.store, clock_boot_ms());
-	/* Page by page: a reader that stops holds nothing. */
-	for (unsigned seen = 0; !e && v.rows == seen; seen += PAGE) {
-		e = letter_list(v.store, v.last_id, PAGE, list_row, &v);
-		if (e)
-			e = err_say(why, e, "%s", store_detail(v.store));
+		e = list_all(&v, why);
 	}
-	if (!e && !v.rows)
-		printf("no dead letters\n");
 	store_close(v.store);
 	config_free(c);
 	return e;
@@ -125,17 +158,34 @@ static void print_times(const struct view *v, const struct letter *l)
 	       l->dead_sync ? "" : ", the clock was not set");
 }
 
+/* As it is, but for bytes that would steer the operator's terminal. */
+static void write_payload(struct span p)
+{
+	if (!isatty(STDOUT_FILENO)) {
+		fwrite(p.data, 1, p.len, stdout);
+		return;
+	}
+	while (p.len) {
+		size_t n = 0;
+
+		while (n < p.len && p.data[n] != '\n' && p.data[n] != '\t')
+			n++;
+		cmd_print_safe(span_of(p.data, n));
+		if (n < p.len)
+			putchar(p.data[n++]);
+		p = span_of(p.data + n, p.len - n);
+	}
+}
+
 static void print_payload(const struct view *v, const struct letter *l)
 {
-	printf("%-14s %" PRIu64 " bytes%s\n", "payload",
-	       l->event.payload_bytes,
+	printf("%-14s %" PRIu64 " bytes%s\n", "payload", l->event.payload_bytes,
 	       l->event.oversize ? ", too large to keep: only its hash is"
-	       : v->payload ? "" : "; --payload shows it");
+	       : v->payload	 ? ":"
+				 : "; --payload shows it");
 	if (!v->payload || l->event.oversize)
 		return;
-	putchar('\n');
-	/* As it is: this is what the operator asked for. */
-	fwrite(l->event.payload.data, 1, l->event.payload.len, stdout);
+	write_payload(l->event.payload);
 	putchar('\n');
 }
 
@@ -153,13 +203,13 @@ static enum err show_row(void *arg, const struct letter *l)
 					       : span_str("- (it has none)"));
 	field("topic", l->event.topic);
 	field("content type", l->event.content_type);
-	if (v->payload)
+	if (v->payload && !span_is(l->properties_text, "[]"))
 		field("properties", l->properties_text);
 	field("kind", span_str(dead_kind_text(l->kind)));
 	field("first type", span_str(l->first_type.text));
 	field("last type", span_str(l->last_type.text));
 	printf("%-14s %u\n%-14s %" PRId64 "\n", "attempts", l->attempts,
-	       "copies since", l->redeliveries);
+	       "redeliveries", l->redeliveries);
 	print_times(v, l);
 	if (l->attempts)
 		printf("history\n");
@@ -181,12 +231,13 @@ enum err cmd_dead_show(const struct command_args *a, struct err_detail *why)
 	struct config *c = NULL;
 	int64_t id = 0;
 	unsigned n;
-	enum err e = cmd_options(a, options, ARRAY_LEN(options), &word, 1, &n,
-				 why);
+	enum err e =
+		cmd_options(a, options, ARRAY_LEN(options), &word, 1, &n, why);
 
 	if (!e && (!n || parse_uint(span_str(word), &id)))
-		return err_say(why, ERR_USAGE, "dead show needs the number of a "
-			       "letter; `mqonce dead list` shows them");
+		return err_say(why, ERR_USAGE,
+			       "dead show needs the ID of a letter, a number; "
+			       "`mqonce dead list` shows them");
 	if (!e)
 		e = open_store(a, &c, &v.store, why);
 	if (!e) {

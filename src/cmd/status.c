@@ -23,49 +23,84 @@ static void print_owner(const char *path)
 		printf("owner       none; start it with `mqonce run`\n");
 }
 
-static void print_file(struct store *st, const char *path)
+static void print_file(struct store *st, const struct store_config *c)
 {
-	char size[PARSE_TEXT_SIZE], wal[PARSE_TEXT_SIZE];
+	char size[CMD_SIZE_SIZE], wal[CMD_SIZE_SIZE], max[PARSE_TEXT_SIZE];
 	struct store_stats s;
 
 	store_stats(st, &s);
-	printf("store       %s, %s, wal %s\n", path,
-	       size_text(size, s.file_bytes), size_text(wal, s.wal_bytes));
+	printf("store       %s\n            %s of at most %s, wal %s\n",
+	       c->path, cmd_size(size, s.file_bytes),
+	       size_text(max, c->max_size), cmd_size(wal, s.wal_bytes));
+}
+
+/* A total, and behind it what it is made of, as far as that is not 0. */
+struct part {
+	const char *name;
+	int64_t n;
+};
+
+static void print_total(const char *name, const struct part *parts, unsigned n)
+{
+	int64_t sum = 0;
+	const char *before = "   ";
+
+	for (unsigned i = 0; i < n; i++)
+		sum += parts[i].n;
+	printf("  %-13s %8" PRId64, name, sum);
+	for (unsigned i = 0; i < n; i++)
+		if (parts[i].n && parts[i].name) {
+			printf("%s%s %" PRId64, before, parts[i].name,
+			       parts[i].n);
+			before = ", ";
+		}
+	putchar('\n');
 }
 
 static void print_counters(const struct counters *c)
 {
-	int64_t dead = c->dead_permanent + c->dead_poison + c->dead_conflict +
-		       c->dead_exhausted + c->dead_crash_loop;
+	const struct part received[] = { { NULL, c->received } };
+	const struct part done[] = { { NULL, c->done } };
+	const struct part suppressed[] = {
+		{ "copies of done", c->suppressed_done },
+		{ "of pending", c->suppressed_pending },
+		{ "of dead", c->suppressed_dead },
+	};
+	const struct part dead[] = {
+		{ "permanent", c->dead_permanent },
+		{ "poison", c->dead_poison },
+		{ "conflict", c->dead_conflict },
+		{ "exhausted", c->dead_exhausted },
+		{ "crash_loop", c->dead_crash_loop },
+	};
+	const struct part attempts[] = {
+		{ "ok", c->attempts_ok },
+		{ "transient", c->attempts_transient },
+		{ "permanent", c->attempts_permanent },
+		{ "poison", c->attempts_poison },
+	};
 
-	printf("  received    %" PRId64 "\n  done        %" PRId64 "\n",
-	       c->received, c->done);
-	printf("  suppressed  %" PRId64 " (done %" PRId64 ", pending %" PRId64
-	       ", dead %" PRId64 ")\n",
-	       c->suppressed_done + c->suppressed_pending + c->suppressed_dead,
-	       c->suppressed_done, c->suppressed_pending, c->suppressed_dead);
-	printf("  attempts    ok %" PRId64 ", transient %" PRId64
-	       ", permanent %" PRId64 ", poison %" PRId64 "\n",
-	       c->attempts_ok, c->attempts_transient, c->attempts_permanent,
-	       c->attempts_poison);
-	printf("  dead        %" PRId64 " (permanent %" PRId64 ", poison %" PRId64
-	       ", conflict %" PRId64 ", exhausted %" PRId64 ")\n",
-	       dead, c->dead_permanent, c->dead_poison, c->dead_conflict,
-	       c->dead_exhausted);
+	print_total("received", received, ARRAY_LEN(received));
+	print_total("done", done, ARRAY_LEN(done));
+	print_total("suppressed", suppressed, ARRAY_LEN(suppressed));
+	print_total("dead", dead, ARRAY_LEN(dead));
+	print_total("attempts", attempts, ARRAY_LEN(attempts));
 	if (c->dropped)
-		printf("  dropped     %" PRId64 " (dead_letter = off)\n",
-		       c->dropped);
+		printf("  %-13s %8" PRId64 "   dead, payload not kept "
+		       "(dead_letter = off)\n",
+		       "dropped", c->dropped);
 	if (c->retained)
-		printf("  retained    %" PRId64 " copies left alone\n",
-		       c->retained);
+		printf("  %-13s %8" PRId64 "   copies left alone (retained = "
+		       "ignore)\n",
+		       "retained", c->retained);
 }
 
 static enum err print_group(struct store *st, const struct group_record *g,
-			    const char *name)
+			    const char *name, const struct limits_config *l)
 {
 	struct counters c;
 	int64_t rows = 0, bytes = 0;
-	char size[PARSE_TEXT_SIZE];
+	char size[CMD_SIZE_SIZE], max[PARSE_TEXT_SIZE];
 	enum err e = counter_get(st, g->group_no, &c);
 
 	if (!e)
@@ -74,14 +109,33 @@ static enum err print_group(struct store *st, const struct group_record *g,
 		return e;
 	printf("\ngroup %s\n", name);
 	print_counters(&c);
-	printf("  pending     %" PRId64 " (%s)\n", rows,
-	       size_text(size, bytes));
+	printf("  %-13s %8" PRId64, "pending", rows);
+	if (rows)
+		printf("   of at most %" PRId64 "; %s of at most %s",
+		       l->pending_rows, cmd_size(size, bytes),
+		       size_text(max, l->pending_bytes));
+	putchar('\n');
+	return OK;
+}
+
+static enum err print_strays(struct store *st)
+{
+	struct counters c;
+	enum err e = counter_get(st, COUNTER_NO_GROUP, &c);
+
+	if (e)
+		return e;
+	printf("\nall groups\n  %-13s %8" PRId64 "%s\n  %-13s %8" PRId64 "%s\n",
+	       "unmatched", c.unmatched,
+	       c.unmatched ? "   no group's filter fits their topic" : "",
+	       "sessions lost", c.sessions_lost,
+	       c.sessions_lost ? "   by the broker, with what it kept for us"
+			       : "");
 	return OK;
 }
 
 static enum err print_groups(struct store *st, const struct config *c)
 {
-	struct counters strays;
 	enum err e = OK;
 
 	for (unsigned i = 0; !e && i < c->groups_len; i++) {
@@ -89,19 +143,15 @@ static enum err print_groups(struct store *st, const struct config *c)
 
 		e = group_find(st, c->groups[i].name, &g);
 		if (e == ERR_NO) {
-			printf("\ngroup %s\n  not run yet\n",
+			printf("\ngroup %s\n  new: the daemon has not run with "
+			       "it yet\n",
 			       c->groups[i].name);
 			e = OK;
 		} else if (!e) {
-			e = print_group(st, &g, c->groups[i].name);
+			e = print_group(st, &g, c->groups[i].name, &c->limits);
 		}
 	}
-	if (!e)
-		e = counter_get(st, COUNTER_NO_GROUP, &strays);
-	if (!e)
-		printf("\nunmatched   %" PRId64 "\nsessions lost %" PRId64 "\n",
-		       strays.unmatched, strays.sessions_lost);
-	return e;
+	return e ? e : print_strays(st);
 }
 
 enum err cmd_status(const struct command_args *a, struct err_detail *why)
@@ -120,7 +170,7 @@ enum err cmd_status(const struct command_args *a, struct err_detail *why)
 	}
 	if (!e) {
 		print_owner(c->store.path);
-		print_file(st, c->store.path);
+		print_file(st, &c->store);
 		e = print_groups(st, c);
 		if (e)
 			e = err_say(why, e, "%s: %s", c->store.path,
