@@ -1,61 +1,8 @@
-#include "../support/test.h"
+#include "../support/link_steps.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 
-#include "../support/linked.h"
 #include "base/clock.h"
-
-static struct linked *k;
-
-static int teardown(void **state UNUSED)
-{
-	if (k)
-		linked_free(k);
-	k = NULL;
-	return 0;
-}
-
-static void start(enum transport t, enum protocol p)
-{
-	k = linked_new(t, p, NULL);
-}
-
-static const char *why(void)
-{
-	return k->link ? link_report(k->link)->why.text : k->why.text;
-}
-
-static void assert_says(const char *word)
-{
-	if (!strstr(why(), word))
-		print_error("\"%s\" does not say \"%s\"\n", why(), word);
-	assert_non_null(strstr(why(), word));
-}
-
-/* Opens and takes turns until the link is over. */
-static void assert_fails(void)
-{
-	if (!linked_open(k))
-		assert_true(linked_until_state(k, LINK_DOWN));
-	if (k->link)
-		assert_int_equal(link_fd(k->link), -1);
-	assert_true(why()[0]);
-}
-
-static void publish(const char *topic, const char *payload, uint16_t id)
-{
-	const struct broker_publish p = {
-		.topic = topic,
-		.payload = payload,
-		.qos = 1,
-		.id = id,
-	};
-
-	broker_publish(k->broker, &p, 1);
-}
 
 static void an_event_arrives_by(enum transport t, enum protocol p)
 {
@@ -115,21 +62,10 @@ static void connect_says_what_the_session_needs(void **state UNUSED)
 	assert_memory_equal(p.body, v311, sizeof(v311));
 }
 
-static void write_file(char *path, size_t size, const char *text)
-{
-	FILE *f;
-
-	snprintf(path, size, "%s/file", k->certs.dir);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
-
 static void the_password_is_the_first_line_of_its_file(void **state UNUSED)
 {
-	static const uint8_t tail[] = {0,   2,	 'm', 'e', 0,	6,
-				       's', 'e', 'c', 'r', 'e', 't'};
+	static const uint8_t tail[] = { 0,   2,	  'm', 'e', 0,	 6,
+					's', 'e', 'c', 'r', 'e', 't' };
 	struct broker_packet p;
 	char path[128];
 
@@ -143,176 +79,6 @@ static void the_password_is_the_first_line_of_its_file(void **state UNUSED)
 	assert_memory_equal(p.body + p.body_len - sizeof(tail), tail,
 			    sizeof(tail));
 	unlink(path);
-}
-
-static void an_unusable_file_is_named_and_nothing_is_sent(void **state UNUSED)
-{
-	static const char none[] = "/nonexistent/file.pem";
-	char empty[128];
-
-	for (int i = 0; i < 8; i++) {
-		start(TRANSPORT_TLS, PROTOCOL_5);
-		write_file(empty, sizeof(empty), "");
-		k->bc.ca = i == 0 ? none : i == 1 ? empty : k->certs.ca;
-		if (i >= 2) {
-			k->bc.cert = i == 2   ? none
-				     : i == 3 ? empty
-					      : k->certs.client_cert;
-			k->bc.key = i == 4   ? none
-				    : i == 5 ? empty
-					     : k->certs.client_key;
-		}
-		if (i >= 6) {
-			k->bc.user = "me";
-			k->bc.password_file = i == 6 ? none : empty;
-		}
-		assert_err(linked_open(k), ERR_CONFIG);
-		assert_null(k->link);
-		assert_says(i % 2 ? empty : none);
-		assert_says(i == 0 || i == 1   ? "ca "
-			    : i == 2 || i == 3 ? "cert "
-			    : i == 4 || i == 5 ? "key "
-					       : "password_file ");
-		assert_int_equal(broker_count(k->broker, BROKER_BYTES), 0);
-		unlink(empty);
-		teardown(NULL);
-	}
-}
-
-static void a_key_of_another_certificate_is_told(void **state UNUSED)
-{
-	struct certificates other;
-
-	start(TRANSPORT_TLS, PROTOCOL_5);
-	certificates_make(&other, NULL);
-	k->bc.cert = k->certs.client_cert;
-	k->bc.key = other.client_key;
-	assert_err(linked_open(k), ERR_CONFIG);
-	assert_says(other.client_key);
-	assert_says("mismatch");
-	certificates_remove(&other);
-}
-
-static void a_certificate_for_another_name_is_refused(void **state UNUSED)
-{
-	static const struct cert_spec spec = {.names = "DNS:other.example"};
-
-	k = linked_new(TRANSPORT_TLS, PROTOCOL_5, &spec);
-	assert_fails();
-	assert_says("certificate of localhost is made out to another name");
-	assert_int_equal(broker_count(k->broker, BROKER_BYTES), 0);
-	teardown(NULL);
-
-	/* The number is not what is checked, though the library was given it.
-	 */
-	k = linked_new(TRANSPORT_TLS, PROTOCOL_5,
-		       &(struct cert_spec){.names = "IP:127.0.0.1"});
-	assert_fails();
-	assert_says("another name");
-	teardown(NULL);
-
-	k = linked_new(TRANSPORT_TLS, PROTOCOL_5,
-		       &(struct cert_spec){.names = "DNS:localhost"});
-	k->bc.host = "127.0.0.1";
-	assert_fails();
-	assert_says("another name");
-}
-
-static void
-the_name_is_checked_and_sent_as_sni_not_the_number(void **state UNUSED)
-{
-	char sni[64];
-
-	k = linked_new(TRANSPORT_TLS, PROTOCOL_5,
-		       &(struct cert_spec){.names = "DNS:broker.example"});
-	k->bc.host = "broker.example";
-	linked_subscribed(k);
-	broker_sni(k->broker, sni, sizeof(sni));
-	assert_string_equal(sni, "broker.example");
-	teardown(NULL);
-
-	k = linked_new(TRANSPORT_TLS, PROTOCOL_5,
-		       &(struct cert_spec){.names = "IP:127.0.0.1"});
-	k->bc.host = "127.0.0.1";
-	linked_subscribed(k);
-	broker_sni(k->broker, sni, sizeof(sni));
-	assert_string_equal(sni, "");
-}
-
-static void an_unknown_ca_is_refused(void **state UNUSED)
-{
-	start(TRANSPORT_TLS, PROTOCOL_5);
-	k->bc.ca = k->certs.other_ca;
-	assert_fails();
-	assert_says("unknown CA");
-	assert_says(k->certs.other_ca);
-	teardown(NULL);
-
-	start(TRANSPORT_TLS, PROTOCOL_5);
-	k->bc.ca = NULL;
-	assert_fails();
-	assert_says("set ca");
-	assert_int_equal(broker_count(k->broker, BROKER_BYTES), 0);
-}
-
-static void a_certificate_out_of_its_time_is_refused(void **state UNUSED)
-{
-	k = linked_new(TRANSPORT_TLS, PROTOCOL_5,
-		       &(struct cert_spec){.from_days = 2, .to_days = 9});
-	assert_fails();
-	assert_says("certificate of localhost is not valid yet (this "
-		    "machine's clock says 20");
-	teardown(NULL);
-
-	k = linked_new(TRANSPORT_TLS, PROTOCOL_5,
-		       &(struct cert_spec){.from_days = -9, .to_days = -2});
-	assert_fails();
-	assert_says("has expired (this machine's clock says 20");
-}
-
-/* In TLS 1.3 the refusal comes after our side of the handshake is over. */
-static void a_client_certificate_is_shown_and_missed(void **state UNUSED)
-{
-	struct broker_options o;
-
-	start(TRANSPORT_TLS, PROTOCOL_5);
-	o = k->options;
-	o.client_ca = k->certs.ca;
-	broker_stop(k->broker);
-	k->broker = broker_start(&o);
-	k->addr.port = broker_port(k->broker);
-	assert_fails();
-	assert_says("certificate required");
-
-	k->bc.cert = k->certs.client_cert;
-	k->bc.key = k->certs.client_key;
-	linked_subscribed(k);
-}
-
-static void rotated_files_count_at_the_next_connect(void **state UNUSED)
-{
-	start(TRANSPORT_TLS, PROTOCOL_5);
-	linked_subscribed(k);
-	assert_int_equal(rename(k->certs.other_ca, k->certs.ca), 0);
-	assert_fails();
-	assert_says("unknown CA");
-}
-
-static void a_tls_url_on_a_plain_port_is_told(void **state UNUSED)
-{
-	start(TRANSPORT_TCP, PROTOCOL_5);
-	k->bc.transport = TRANSPORT_TLS;
-	k->bc.ca = k->certs.ca;
-	assert_fails();
-	assert_says("is this a TLS port?");
-}
-
-static void a_plain_url_on_a_tls_port_is_told(void **state UNUSED)
-{
-	start(TRANSPORT_TLS, PROTOCOL_5);
-	k->bc.transport = TRANSPORT_TCP;
-	assert_fails();
-	assert_says("is this an MQTT port");
 }
 
 static void a_refused_connect_says_so(void **state UNUSED)
@@ -354,14 +120,14 @@ static void a_broker_that_says_nothing_blocks_nobody(void **state UNUSED)
 
 static void a_refusal_gives_code_and_words(void **state UNUSED)
 {
-	static const uint8_t reason[] = {31,  0,   7,	'b', 'l',
-					 'o', 'c', 'k', 'e', 'd'};
+	static const uint8_t reason[] = { 31,  0,   7,	 'b', 'l',
+					  'o', 'c', 'k', 'e', 'd' };
 	const struct broker_connack banned = {
 		.code = 0x8A,
 		.properties = reason,
 		.properties_len = sizeof(reason),
 	};
-	const struct broker_connack password = {.code = 4};
+	const struct broker_connack password = { .code = 4 };
 
 	start(TRANSPORT_TCP, PROTOCOL_5);
 	broker_answer_connect(k->broker, &banned);
@@ -380,8 +146,8 @@ static void a_refusal_gives_code_and_words(void **state UNUSED)
 
 static void the_report_holds_what_connack_said(void **state UNUSED)
 {
-	static const uint8_t limits[] = {17, 0, 0, 0,	 60, /* expiry */
-					 39, 0, 0, 0x10, 0}; /* packet */
+	static const uint8_t limits[] = { 17, 0, 0, 0,	  60,  /* expiry */
+					  39, 0, 0, 0x10, 0 }; /* packet */
 	const struct broker_connack a = {
 		.session_present = 1,
 		.properties = limits,
@@ -429,11 +195,12 @@ static void a_plain_close_is_told_apart_from_a_disconnect(void **state UNUSED)
 
 static void each_filter_gets_its_own_options_and_answer(void **state UNUSED)
 {
-	static const char *const filters[] = {"a/#", "b", "$share/g/c"};
-	static const enum retained retained[] = {
-		RETAINED_IGNORE, RETAINED_HANDLE, RETAINED_IGNORE};
-	static const uint8_t codes[] = {1, 0x87, 0};
-	static const int options[] = {0x21, 0x01, 0x21};
+	static const char *const filters[] = { "a/#", "b", "$share/g/c" };
+	static const enum retained retained[] = { RETAINED_IGNORE,
+						  RETAINED_HANDLE,
+						  RETAINED_IGNORE };
+	static const uint8_t codes[] = { 1, 0x87, 0 };
+	static const int options[] = { 0x21, 0x01, 0x21 };
 	struct broker_packet p;
 
 	start(TRANSPORT_TCP, PROTOCOL_5);
@@ -456,8 +223,8 @@ static void each_filter_gets_its_own_options_and_answer(void **state UNUSED)
 
 static void a_bad_filter_is_refused_before_it_is_sent(void **state UNUSED)
 {
-	static const char *const filters[] = {"a/#/b"};
-	static const enum retained retained[] = {RETAINED_IGNORE};
+	static const char *const filters[] = { "a/#/b" };
+	static const enum retained retained[] = { RETAINED_IGNORE };
 
 	start(TRANSPORT_TCP, PROTOCOL_5);
 	assert_ok(linked_open(k));
@@ -471,14 +238,17 @@ static void
 properties_come_in_order_and_empty_is_not_absent(void **state UNUSED)
 {
 	const struct broker_publish p[] = {
-		{.topic = "t",
-		 .payload = "x",
-		 .qos = 1,
-		 .content_type = "text/plain",
-		 .correlation = "c-1",
-		 .user = {"id", "1", "b", "", "id", "2", "", "e"}},
-		{.topic = "t", .qos = 1, .content_type = "", .correlation = ""},
-		{.topic = "t", .payload = "x", .qos = 0},
+		{ .topic = "t",
+		  .payload = "x",
+		  .qos = 1,
+		  .content_type = "text/plain",
+		  .correlation = "c-1",
+		  .user = { "id", "1", "b", "", "id", "2", "", "e" } },
+		{ .topic = "t",
+		  .qos = 1,
+		  .content_type = "",
+		  .correlation = "" },
+		{ .topic = "t", .payload = "x", .qos = 0 },
 	};
 
 	start(TRANSPORT_TCP, PROTOCOL_5);
@@ -497,7 +267,7 @@ properties_come_in_order_and_empty_is_not_absent(void **state UNUSED)
 
 static void more_properties_than_the_limit_are_oversize(void **state UNUSED)
 {
-	static uint8_t packet[8 + 5 * 2000] = {0x30};
+	static uint8_t packet[8 + 5 * 2000] = { 0x30 };
 	size_t n = 1, at = 0, body = 3 + 2 + 5 * 2000;
 
 	packet[n++] = body % 128 | 0x80;
@@ -539,10 +309,10 @@ static void an_oversize_payload_is_hashed_and_not_kept(void **state UNUSED)
 
 static void retained_and_qos_2_are_passed_as_they_are(void **state UNUSED)
 {
-	static const uint8_t release[] = {0x62, 2, 0, 9};
+	static const uint8_t release[] = { 0x62, 2, 0, 9 };
 	const struct broker_publish p[] = {
-		{.topic = "r", .payload = "x", .qos = 1, .retain = true},
-		{.topic = "two", .payload = "x", .qos = 2, .id = 9},
+		{ .topic = "r", .payload = "x", .qos = 1, .retain = true },
+		{ .topic = "two", .payload = "x", .qos = 2, .id = 9 },
 	};
 
 	start(TRANSPORT_TCP, PROTOCOL_5);
@@ -554,18 +324,6 @@ static void retained_and_qos_2_are_passed_as_they_are(void **state UNUSED)
 	assert_true(k->got[0].retain);
 	assert_int_equal(k->got[1].qos, 2);
 	assert_false(k->got[1].retain);
-}
-
-#define MANY 2000
-
-static void publish_many(unsigned n)
-{
-	static struct broker_publish p[MANY];
-
-	for (unsigned i = 0; i < n; i++)
-		p[i] = (struct broker_publish){
-			.topic = "t", .payload = "x", .qos = 1};
-	broker_publish(k->broker, p, n);
 }
 
 static void pubacks_leave_in_the_order_of_their_publishes(void **state UNUSED)
@@ -594,24 +352,6 @@ static void a_window_of_one_is_served(void **state UNUSED)
 	publish_many(20);
 	assert_true(linked_until_counted(k, BROKER_PUBACK, 20));
 	assert_int_equal(k->got_len, 20);
-}
-
-/* All of it is in the SSL buffer at once, where poll(2) sees nothing. */
-static void messages_in_one_tls_record_are_all_read(void **state UNUSED)
-{
-	int64_t start_ms;
-
-	start(TRANSPORT_TLS, PROTOCOL_5);
-	linked_subscribed(k);
-	publish_many(1500);
-	assert_true(broker_wait(k->broker, BROKER_SENT, 1500, LINKED_MS));
-	start_ms = clock_boot_ms();
-	while (k->got_len < 1500 && clock_boot_ms() - start_ms < LINKED_MS)
-		assert_ok(linked_read(k, 100));
-	assert_int_equal(k->got_len, 1500);
-	assert_int_equal(broker_count(k->broker, BROKER_PUBACK), 0);
-	assert_ok(link_flush(k->link));
-	assert_true(broker_wait(k->broker, BROKER_PUBACK, 1500, LINKED_MS));
 }
 
 static void nothing_leaves_before_the_flush_or_at_free(void **state UNUSED)
@@ -670,9 +410,9 @@ a_resend_in_the_session_is_a_delivery_of_its_own(void **state UNUSED)
 /* We allow no aliases: some versions of the library end it at the first. */
 static void a_dead_connections_alias_gives_no_topic(void **state UNUSED)
 {
-	static const uint8_t teach[] = {0x30, 10, 0,  3, 'o', 'l',
-					'd',  3,  35, 0, 1,   'x'};
-	static const uint8_t use[] = {0x30, 7, 0, 0, 3, 35, 0, 1, 'x'};
+	static const uint8_t teach[] = { 0x30, 10, 0,  3, 'o', 'l',
+					 'd',  3,  35, 0, 1,   'x' };
+	static const uint8_t use[] = { 0x30, 7, 0, 0, 3, 35, 0, 1, 'x' };
 	unsigned before;
 
 	start(TRANSPORT_TCP, PROTOCOL_5);
@@ -696,7 +436,7 @@ static void a_dead_connections_alias_gives_no_topic(void **state UNUSED)
 
 static void a_malformed_packet_costs_the_connection_only(void **state UNUSED)
 {
-	static const uint8_t bad[] = {0xF0, 0};
+	static const uint8_t bad[] = { 0xF0, 0 };
 
 	start(TRANSPORT_TCP, PROTOCOL_5);
 	linked_subscribed(k);
@@ -712,7 +452,7 @@ static void a_malformed_packet_costs_the_connection_only(void **state UNUSED)
 
 static void a_second_connack_ends_the_connection(void **state UNUSED)
 {
-	static const uint8_t connack[] = {0x20, 3, 0, 0, 0};
+	static const uint8_t connack[] = { 0x20, 3, 0, 0, 0 };
 
 	start(TRANSPORT_TCP, PROTOCOL_5);
 	linked_subscribed(k);
@@ -747,16 +487,6 @@ int main(void)
 		T(an_event_arrives_by_every_way),
 		T(connect_says_what_the_session_needs),
 		T(the_password_is_the_first_line_of_its_file),
-		T(an_unusable_file_is_named_and_nothing_is_sent),
-		T(a_key_of_another_certificate_is_told),
-		T(a_certificate_for_another_name_is_refused),
-		T(the_name_is_checked_and_sent_as_sni_not_the_number),
-		T(an_unknown_ca_is_refused),
-		T(a_certificate_out_of_its_time_is_refused),
-		T(a_client_certificate_is_shown_and_missed),
-		T(rotated_files_count_at_the_next_connect),
-		T(a_tls_url_on_a_plain_port_is_told),
-		T(a_plain_url_on_a_tls_port_is_told),
 		T(a_refused_connect_says_so),
 		T(a_unix_socket_that_is_not_there_says_so),
 		T(a_broker_that_says_nothing_blocks_nobody),
@@ -772,7 +502,6 @@ int main(void)
 		T(retained_and_qos_2_are_passed_as_they_are),
 		T(pubacks_leave_in_the_order_of_their_publishes),
 		T(a_window_of_one_is_served),
-		T(messages_in_one_tls_record_are_all_read),
 		T(nothing_leaves_before_the_flush_or_at_free),
 		T(one_read_ends_near_its_limit),
 		T(a_resend_in_the_session_is_a_delivery_of_its_own),
