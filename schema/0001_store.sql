@@ -124,7 +124,8 @@ CREATE TABLE once_attempt (
 	epoch		INTEGER NOT NULL,
 	PRIMARY KEY (key, fingerprint, n)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX once_attempt_age ON once_attempt (started_ms);
+-- Events that came to a good end; the history of one that waits or died stays.
+CREATE INDEX once_attempt_ended ON once_attempt (started_ms) WHERE outcome = 'ok';
 
 CREATE TABLE once_dead_letter (
 	id		INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,

@@ -20,6 +20,7 @@ struct ingest {
 	struct link *link;	/* owned; NULL while there is no connection */
 	struct batch batch;
 	const struct limits_config *limits;	/* kept */
+	const char *client_id;			/* kept */
 	unsigned window;	/* deliveries in flight to ask for */
 
 	/* of the turn */
@@ -39,6 +40,7 @@ struct ingest_options {			/* all kept */
 	unsigned groups_len;
 	struct counters *strays;
 	const struct limits_config *limits;
+	const char *client_id;
 };
 
 void ingest_init(struct ingest *in, const struct ingest_options *o);

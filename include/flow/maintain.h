@@ -13,7 +13,8 @@
 #include "flow/batch.h"
 #include "store/store.h"
 
-#define MAINTAIN_ROWS	2000	/* of one slice */
+#define MAINTAIN_ROWS	2000	/* markers of one slice */
+#define MAINTAIN_EVENTS	100	/* whose histories go in one slice */
 
 struct maintain {
 	struct batch *batch;		/* kept; whose counters are saved */

@@ -30,11 +30,11 @@ MUST_CHECK enum err attempt_put(struct store *st,
 				const struct attempt_record *a);
 
 /*
- * Removes histories whose event is gone for @age_ms, @max_rows at most: not
- * those of pending events or letters.
+ * Removes the histories of up to @max_events that were done before
+ * @before_ms; those of pending events and of letters stay.  *ret_n rows went.
  */
 MUST_CHECK enum err attempt_sweep(struct store *st, int64_t before_ms,
-				  unsigned max_rows, unsigned *ret_n);
+				  unsigned max_events, unsigned *ret_n);
 
 typedef enum err attempt_row_fn(void *arg, const struct attempt_record *a);
 

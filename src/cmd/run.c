@@ -96,7 +96,7 @@ static enum err start_flows(struct daemon *d, struct err_detail *why)
 	ingest_init(&d->ingest, &(struct ingest_options){
 		.store = d->store, .groups = d->groups,
 		.groups_len = c->groups_len, .strays = &d->strays,
-		.limits = &c->limits });
+		.limits = &c->limits, .client_id = c->broker.client_id });
 	retry_init(&d->retry, &(struct retry_options){
 		.store = d->store, .groups = d->groups,
 		.groups_len = c->groups_len, .strays = &d->strays,
@@ -109,12 +109,13 @@ static enum err start_flows(struct daemon *d, struct err_detail *why)
 	return e ? err_say(why, e, "%s", store_detail(d->store)) : OK;
 }
 
-static void stop_flows(struct daemon *d)
+static void stop_flows(struct daemon *d, enum err e)
 {
 	session_stop(&d->session);
 	session_fini(&d->session);
 	/* What duplicates left uncounted; a failure costs their count only. */
-	(void)!batch_save(&d->ingest.batch);
+	if (!e)
+		(void)!batch_save(&d->ingest.batch);
 	retry_fini(&d->retry);
 	ingest_fini(&d->ingest);
 }
@@ -162,7 +163,7 @@ static enum err serve(struct daemon *d, struct err_detail *why)
 		notify_send("READY=1");
 		e = work(d, why);
 		notify_send(d->reload ? "RELOADING=1" : "STOPPING=1");
-		stop_flows(d);
+		stop_flows(d, e);
 	}
 	close_groups(d);
 	store_close(d->store);

@@ -14,6 +14,7 @@ void ingest_init(struct ingest *in, const struct ingest_options *o)
 		.batch = { .store = o->store, .groups = o->groups,
 			   .groups_len = o->groups_len, .strays = o->strays },
 		.limits = o->limits,
+		.client_id = o->client_id,
 		.window = (unsigned)o->limits->batch,
 	};
 	/* One read may bring far more than a batch: as much as memory holds. */
@@ -108,6 +109,15 @@ static void count_stray(struct ingest *in, const struct event *ev)
 		 log_topic(topic, ev->topic));
 }
 
+/* Below mqonce/<client_id>/ the daemon itself speaks: not for a group. */
+static bool is_own_topic(const struct ingest *in, struct span topic)
+{
+	struct span rest, head = span_cut(topic, '/', &rest);
+
+	return rest.data && span_is(head, "mqonce") &&
+	       span_is(span_cut(rest, '/', &rest), in->client_id);
+}
+
 void ingest_deliver(struct ingest *in, const struct event *delivered)
 {
 	struct batch *b = &in->batch;
@@ -115,6 +125,8 @@ void ingest_deliver(struct ingest *in, const struct event *delivered)
 	bool wanted = false;
 
 	in->deliveries++;
+	if (is_own_topic(in, delivered->topic))
+		return;
 	for (unsigned i = 0; !in->overflow && i < b->groups_len; i++) {
 		if (!group_wants(&b->groups[i], delivered->topic))
 			continue;

@@ -26,7 +26,8 @@ static enum err sweep_attempts(struct maintain *m, int64_t now_ms,
 
 	if (e)
 		return e;
-	e = attempt_sweep(st, now_ms - m->longest_ttl_ms, MAINTAIN_ROWS, ret_n);
+	e = attempt_sweep(st, now_ms - m->longest_ttl_ms, MAINTAIN_EVENTS,
+			  ret_n);
 	if (e)
 		store_rollback(st);
 	else
@@ -52,7 +53,7 @@ static enum err sweep(struct maintain *m, int64_t boot_ms)
 		log_info("marker.rotate", "longest_ttl_ms=%lld",
 			 (long long)m->longest_ttl_ms);
 	m->sweep_boot_ms = boot_ms + (markers == MAINTAIN_ROWS ||
-				      attempts == MAINTAIN_ROWS
+				      attempts >= MAINTAIN_EVENTS
 					      ? SWEEP_AGAIN_MS : SWEEP_MS);
 	return e;
 }

@@ -119,14 +119,25 @@ static enum err put_letter(struct batch *b, const struct work *w,
 	return letter_put(b->store, &l);
 }
 
-/* With dead_letter = off the payload goes; the marker and a count stay. */
+/*
+ * With dead_letter = off the payload goes; a marker and a count stay.  A
+ * conflict leaves no marker: its id's belongs to the event that came first.
+ */
+static enum err put_dead_marker(struct batch *b, const struct work *w,
+				enum dead_kind kind)
+{
+	if (kind == DEAD_CONFLICT)
+		return OK;
+	return put_marker(b, w, MARKER_DEAD + (int)kind);
+}
+
 static enum err bury(struct batch *b, const struct work *w, enum dead_kind kind,
 		     const struct error_type *type, unsigned attempts)
 {
 	struct counters *c = &w->group->change.counters;
 	bool keep = w->group->config->dead_letter;
 	enum err e = keep ? put_letter(b, w, kind, type, attempts)
-			  : put_marker(b, w, MARKER_DEAD + (int)kind);
+			  : put_dead_marker(b, w, kind);
 
 	if (!e)
 		e = drop_pending(b, w);

@@ -2,23 +2,40 @@
 
 #include "database.h"
 
-/* The middle of a long history goes, one row a time, as the end moves on. */
-static enum err trim(struct store *st, const struct attempt_record *a)
+/* Removes the attempts (from, to] of the event. */
+static enum err forget(struct store *st, const struct attempt_record *a,
+		       int64_t from, int64_t to)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_ATTEMPT_TRIM);
 
 	bind_key(q, 1, &a->key);
 	bind_int(q, 2, (int64_t)a->fingerprint);
-	bind_int(q, 3, ATTEMPT_KEEP_FIRST);
-	bind_int(q, 4, (int64_t)a->n - ATTEMPT_KEEP_LAST);
+	bind_int(q, 3, from);
+	bind_int(q, 4, to);
 	return stmt_exec(st, q);
+}
+
+/*
+ * A first attempt ends what is left of an earlier life of the event; later on
+ * the middle of a long history goes, one row a time, as its end moves on.
+ */
+static enum err make_room(struct store *st, const struct attempt_record *a)
+{
+	if (a->n == 1)
+		return forget(st, a, 0, INT64_MAX);
+	if (a->n > ATTEMPT_KEEP_FIRST + ATTEMPT_KEEP_LAST)
+		return forget(st, a, ATTEMPT_KEEP_FIRST,
+			      (int64_t)a->n - ATTEMPT_KEEP_LAST);
+	return OK;
 }
 
 enum err attempt_put(struct store *st, const struct attempt_record *a)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_ATTEMPT_PUT);
-	enum err e;
+	enum err e = make_room(st, a);
 
+	if (e)
+		return e;
 	bind_key(q, 1, &a->key);
 	bind_int(q, 2, (int64_t)a->fingerprint);
 	bind_int(q, 3, a->n);
@@ -28,20 +45,17 @@ enum err attempt_put(struct store *st, const struct attempt_record *a)
 	bind_text(q, 7, span_str(outcome_text(a->outcome)));
 	bind_type(q, 8, &a->type);
 	bind_int(q, 9, st->epoch);
-	e = stmt_exec_one(st, q);
-	if (!e && a->n > ATTEMPT_KEEP_FIRST + ATTEMPT_KEEP_LAST)
-		e = trim(st, a);
-	return e;
+	return stmt_exec_one(st, q);
 }
 
-enum err attempt_sweep(struct store *st, int64_t before_ms, unsigned max_rows,
+enum err attempt_sweep(struct store *st, int64_t before_ms, unsigned max_events,
 		       unsigned *ret_n)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_ATTEMPT_SWEEP);
 	enum err e;
 
 	bind_int(q, 1, before_ms);
-	bind_int(q, 2, max_rows);
+	bind_int(q, 2, max_events);
 	e = stmt_exec(st, q);
 	*ret_n = e ? 0 : (unsigned)sqlite3_changes(st->db);
 	return e;

@@ -156,13 +156,9 @@ static const struct {
 		" AND n > ?3 AND n <= ?4" },
 
 	[STMT_ATTEMPT_SWEEP] = { 2, 0,
-		"DELETE FROM once_attempt WHERE (key, fingerprint, n) IN ("
-		" SELECT key, fingerprint, n FROM once_attempt AS a"
-		" WHERE started_ms < ?1"
-		" AND NOT EXISTS (SELECT 1 FROM once_pending AS p"
-		"  WHERE p.key = a.key AND p.fingerprint = a.fingerprint)"
-		" AND NOT EXISTS (SELECT 1 FROM once_dead_letter AS l"
-		"  WHERE l.key = a.key AND l.fingerprint = a.fingerprint)"
+		"DELETE FROM once_attempt WHERE (key, fingerprint) IN ("
+		" SELECT key, fingerprint FROM once_attempt"
+		" WHERE outcome = 'ok' AND started_ms < ?1"
 		" ORDER BY started_ms LIMIT ?2)" },
 
 	[STMT_ATTEMPT_LIST] = { 2, 6,
@@ -181,7 +177,7 @@ static const struct {
 		" ?18, ?19, ?20, ?21, ?22, ?23, ?24)"
 		" ON CONFLICT (key, fingerprint) DO UPDATE SET"
 		" recipe = ?6, kind = ?7, last_type = ?9,"
-		" attempts = attempts + ?10, state = 'open', dead_ms = ?13,"
+		" attempts = ?10, state = 'open', dead_ms = ?13,"
 		" dead_wall_ms = ?14, dead_sync = ?15"
 		" WHERE state IN ('resolved', 'discarded')"
 		" AND dead_ms <= ?25" },

@@ -29,6 +29,7 @@
 	"id = correlation\nfingerprint = none\n" COMMON			\
 	"[group quiet]\nsubscribe = quiet\nid = payload:$.id\n"		\
 	"dead_letter = off\n" COMMON					\
+	"[group all]\nsubscribe = mqonce/#\nid = payload:$.id\n" COMMON	\
 	"[group natural]\nsubscribe = natural\nid = payload:$.id\n"	\
 	"idempotent = natural\n" COMMON
 
@@ -277,6 +278,34 @@ static void without_letters_the_payload_goes_and_the_marker_stays(void **state)
 			 1);
 }
 
+static void without_letters_a_conflict_leaves_the_first_as_it_is(void **state)
+{
+	struct rig *r = *state;
+
+	rig_publish("quiet", "{\"id\":\"c\",\"v\":1}");
+	rig_publish("quiet", "{\"id\":\"c\",\"v\":2}");
+	rig_publish("quiet", "{\"id\":\"c\",\"v\":1}");
+	rig_drain(r);
+	assert_int_equal(fake_broker.acked_len, 3);
+	assert_int_equal(rig_int(r, "SELECT count(*) FROM once_marker"
+				    " WHERE state = 'done'"), 1);
+	assert_int_equal(rig_int(r, "SELECT dropped FROM once_counter"), 1);
+	assert_int_equal(rig_int(r, "SELECT suppressed_done FROM once_counter"),
+			 1);
+}
+
+static void topics_of_the_daemon_itself_reach_no_group(void **state)
+{
+	struct rig *r = *state;
+
+	rig_publish("mqonce/rig/alarm", "{\"id\":\"a\"}");
+	rig_publish("mqonce/other/alarm", "{\"id\":\"a\"}");
+	rig_drain(r);
+	assert_int_equal(fake_broker.acked_len, 2);
+	assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"), 1);
+	assert_int_equal(r->strays.unmatched, 0);
+}
+
 static void a_natural_group_runs_each_delivery_and_writes_no_marker(
 	void **state)
 {
@@ -337,6 +366,8 @@ int main(void)
 		T(binary_and_empty_payloads_are_handled_where_they_may_be),
 		T(redelivered_poison_is_one_letter_with_a_count),
 		T(without_letters_the_payload_goes_and_the_marker_stays),
+		T(without_letters_a_conflict_leaves_the_first_as_it_is),
+		T(topics_of_the_daemon_itself_reach_no_group),
 		T(a_natural_group_runs_each_delivery_and_writes_no_marker),
 		T(a_new_fingerprint_recipe_suppresses_without_comparing),
 		T(changed_id_selectors_are_refused_until_accepted),

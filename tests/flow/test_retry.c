@@ -259,6 +259,26 @@ static void time_without_power_does_not_count(void **state)
 	fake_clock.boot_id = "boot-1";
 }
 
+/* After the ttl an id may start a second life, also after a long first one. */
+static void a_second_life_begins_with_a_new_history(void **state)
+{
+	struct rig *r = *state;
+
+	for (int life = 0; life < 3; life++) {
+		rig_exec(r, "UPDATE switch SET broken = 1");
+		rig_publish("t", "{\"id\":\"a\"}");
+		rig_drain(r);
+		rig_retry_after(r, 1500);
+		mend(r);
+		rig_retry_after(r, 5000);
+		assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"),
+				 life + 1);
+		assert_int_equal(rig_int(r, "SELECT count(*)"
+					    " FROM once_attempt"), 3);
+		fake_clock.boot_ms += 5 * HOUR_MS;
+	}
+}
+
 static void histories_go_when_their_event_is_long_gone(void **state)
 {
 	struct rig *r = *state;
@@ -328,6 +348,7 @@ int main(void)
 		T(no_marker_goes_before_its_ttl),
 		T(a_restart_goes_on_with_the_clock_and_the_retries),
 		T(time_without_power_does_not_count),
+		T(a_second_life_begins_with_a_new_history),
 		T(histories_go_when_their_event_is_long_gone),
 		T(no_statement_of_the_hot_path_scans_a_table),
 	};

@@ -97,7 +97,7 @@ static void start(struct rig *r)
 	ingest_init(&r->ingest, &(struct ingest_options){
 		.store = r->store, .groups = r->groups,
 		.groups_len = c->groups_len, .strays = &r->strays,
-		.limits = &c->limits });
+		.limits = &c->limits, .client_id = c->broker.client_id });
 	retry_init(&r->retry, &(struct retry_options){
 		.store = r->store, .groups = r->groups,
 		.groups_len = c->groups_len, .strays = &r->strays,
