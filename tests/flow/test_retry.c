@@ -238,6 +238,19 @@ static void a_restart_goes_on_with_the_clock_and_the_retries(void **state)
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"), 1);
 }
 
+/* Stopped and started within one boot: that time is known, and counts. */
+static void time_between_two_owners_of_one_boot_counts(void **state)
+{
+	struct rig *r = *state;
+	int64_t before = store_now_ms(r->store, fake_clock.boot_ms);
+
+	rig_stop(r);
+	fake_clock.boot_ms += HOUR_MS;
+	rig_start(r);
+	assert_int_equal(store_now_ms(r->store, fake_clock.boot_ms),
+			 before + HOUR_MS);
+}
+
 static void time_without_power_does_not_count(void **state)
 {
 	struct rig *r = *state;
@@ -247,8 +260,9 @@ static void time_without_power_does_not_count(void **state)
 	rig_publish("t", "{\"id\":\"a\"}");
 	rig_drain(r);
 	before = store_now_ms(r->store, fake_clock.boot_ms);
+	/* The new boot's clock is ahead: a long up-time, not our time. */
 	fake_clock.boot_id = "boot-2";
-	fake_clock.boot_ms = 5;
+	fake_clock.boot_ms += 100 * HOUR_MS;
 	rig_restart(r);
 	after = store_now_ms(r->store, fake_clock.boot_ms);
 	assert_true(after <= before);
@@ -347,6 +361,7 @@ int main(void)
 		T(a_redelivery_is_suppressed_until_the_ttl_and_runs_after_it),
 		T(no_marker_goes_before_its_ttl),
 		T(a_restart_goes_on_with_the_clock_and_the_retries),
+		T(time_between_two_owners_of_one_boot_counts),
 		T(time_without_power_does_not_count),
 		T(a_second_life_begins_with_a_new_history),
 		T(histories_go_when_their_event_is_long_gone),

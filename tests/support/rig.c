@@ -60,7 +60,7 @@ static void on_delivery(void *arg, const struct event *ev)
 	ingest_deliver(&((struct rig *)arg)->ingest, ev);
 }
 
-static void start(struct rig *r)
+void rig_start(struct rig *r)
 {
 	const struct config *c = r->config;
 	const struct store_options o = {
@@ -108,7 +108,7 @@ static void start(struct rig *r)
 					  .on_delivery = on_delivery };
 }
 
-static void stop(struct rig *r)
+void rig_stop(struct rig *r)
 {
 	retry_fini(&r->retry);
 	ingest_fini(&r->ingest);
@@ -131,7 +131,7 @@ struct rig *rig_new(const char *sql, const char *handler, const char *groups)
 	snprintf(path, sizeof(path), "%s/h.sql", r->dir);
 	write_text(path, handler);
 	load_config(r, groups);
-	start(r);
+	rig_start(r);
 	return r;
 }
 
@@ -151,7 +151,7 @@ void rig_free(struct rig *r)
 	};
 	char path[128];
 
-	stop(r);
+	rig_stop(r);
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
 		unlink(path);
@@ -163,8 +163,8 @@ void rig_free(struct rig *r)
 
 void rig_restart(struct rig *r)
 {
-	stop(r);
-	start(r);
+	rig_stop(r);
+	rig_start(r);
 }
 
 int rig_publish(const char *topic, const char *payload)

@@ -32,7 +32,11 @@ struct rig {
 struct rig *rig_new(const char *sql, const char *handler, const char *groups);
 void rig_free(struct rig *r);	/* removes the directory */
 
-/* The owner ends without a word and another starts: kill -9. */
+/* One owner ends in order, the next begins. */
+void rig_stop(struct rig *r);
+void rig_start(struct rig *r);
+
+/* Both of them. */
 void rig_restart(struct rig *r);
 
 /* Another handler text for the file @H. */
