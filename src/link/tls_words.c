@@ -21,7 +21,8 @@ static void explain_verify(const struct link *l, struct err_detail *why)
 		return;
 	case X509_V_ERR_CERT_HAS_EXPIRED:
 		err_say(why, ERR_LINK,
-			"%s %s has expired (this machine's clock says %s)",
+			"%s %s has expired (this machine's clock says %s): "
+			"renew it, or set the clock if that is wrong",
 			whose, host, now);
 		return;
 	case X509_V_ERR_HOSTNAME_MISMATCH:
@@ -37,13 +38,34 @@ static void explain_verify(const struct link *l, struct err_detail *why)
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
 	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
 		err_say(why, ERR_LINK,
-			"%s %s is signed by an unknown CA: %s %s", whose, host,
-			l->bc->ca ? "it is not in ca" : "set ca to its",
-			l->bc->ca ? l->bc->ca : "certificate");
+			"certificate of %s is signed by an unknown CA: %s%s",
+			host,
+			l->bc->ca ? "put that CA's certificate into ca "
+				  : "set ca to that CA's certificate",
+			l->bc->ca ? l->bc->ca : "");
 		return;
 	}
 	err_say(why, ERR_LINK, "%s %s: %s", whose, host,
 		X509_verify_cert_error_string(l->tls.verify_error));
+}
+
+/* What the broker has against our certificate, or against none. */
+static void explain_alert(const struct link *l, struct err_detail *why)
+{
+	const char *said = l->tls.alert;
+	const char *advice = "";
+
+	if (strstr(said, "certificate required") ||
+	    (!l->bc->cert && strstr(said, "handshake")))
+		advice = ": set cert and key to a certificate that it accepts";
+	else if (strstr(said, "unknown CA"))
+		advice = ": the CA that signed cert is not one of the broker's";
+	else if (strstr(said, "expired"))
+		advice = ": renew cert";
+	else if (strstr(said, "certificate") || strstr(said, "handshake") ||
+		 strstr(said, "decrypt"))
+		advice = ": check cert and key";
+	err_say(why, ERR_LINK, "TLS: the broker says '%s'%s", said, advice);
 }
 
 bool tls_explain(const struct link *l, struct err_detail *why)
@@ -51,12 +73,7 @@ bool tls_explain(const struct link *l, struct err_detail *why)
 	if (l->tls.verify_error)
 		explain_verify(l, why);
 	else if (l->tls.alert[0])
-		err_say(why, ERR_LINK, "TLS: the broker says \"%s\"%s",
-			l->tls.alert,
-			strstr(l->tls.alert, "certificate") ||
-					strstr(l->tls.alert, "handshake")
-				? ": check cert and key"
-				: "");
+		explain_alert(l, why);
 	else if (l->tls.library[0])
 		err_say(why, ERR_LINK, "TLS: %s (is this a TLS port?)",
 			l->tls.library);

@@ -43,6 +43,44 @@ static void say_code(struct link *l, const char *peer)
 
 #define WRONG_PORT "(is this an MQTT port, with or without TLS as url says?)"
 
+/* What the system says, and where to look first. */
+static const char *system_cause(const struct link *l, int err_no)
+{
+	switch (err_no) {
+	case EPROTO: return "TLS failed";
+	case ECONNRESET:
+	case EPIPE:
+		/* The alert that says why may be lost with the connection. */
+		if (l->state != LINK_CONNECTING)
+			break;
+		return l->bc->transport != TRANSPORT_TLS
+			       ? "closed before it answered " WRONG_PORT
+		       : l->bc->cert
+			       ? "closed during TLS: does the broker accept "
+				 "cert and key?"
+			       : "closed during TLS: does the broker want a "
+				 "certificate (cert and key)?";
+	case ECONNREFUSED:
+		return "Connection refused: does the broker run, and is url "
+		       "where it listens?";
+	case ENOENT:
+		if (l->bc->transport != TRANSPORT_UNIX)
+			break;
+		return "No such file or directory: does the broker run, and is "
+		       "url where it listens?";
+	case EACCES:
+		if (l->bc->transport != TRANSPORT_UNIX)
+			break;
+		return "Permission denied: let this user write to the broker's "
+		       "socket";
+	case ENETUNREACH: return "Network is unreachable: is the network up?";
+	case EHOSTUNREACH:
+		return "No route to host: is the network up, and the host in "
+		       "url right?";
+	}
+	return strerror(err_no);
+}
+
 static const char *cause(const struct link *l, int rc, int err_no)
 {
 	bool connecting = l->state == LINK_CONNECTING;
@@ -61,7 +99,7 @@ static const char *cause(const struct link *l, int rc, int err_no)
 				  : "it sent a packet that MQTT does not allow";
 	case MOSQ_ERR_NOMEM: return "no memory for what the broker sent";
 	case MOSQ_ERR_ERRNO:
-		return err_no == EPROTO ? "TLS failed" : strerror(err_no);
+		return system_cause(l, err_no);
 	}
 	return rc >= CODE_REFUSED ? mosquitto_reason_string(rc)
 				  : mosquitto_strerror(rc);
