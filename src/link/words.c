@@ -98,8 +98,7 @@ static const char *cause(const struct link *l, int rc, int err_no)
 		return connecting ? "its answer is not MQTT " WRONG_PORT
 				  : "it sent a packet that MQTT does not allow";
 	case MOSQ_ERR_NOMEM: return "no memory for what the broker sent";
-	case MOSQ_ERR_ERRNO:
-		return system_cause(l, err_no);
+	case MOSQ_ERR_ERRNO: return system_cause(l, err_no);
 	}
 	return rc >= CODE_REFUSED ? mosquitto_reason_string(rc)
 				  : mosquitto_strerror(rc);
@@ -107,7 +106,7 @@ static const char *cause(const struct link *l, int rc, int err_no)
 
 enum err link_down(struct link *l, int rc, int err_no)
 {
-	struct err_detail tls = {""};
+	struct err_detail tls = { "" };
 	char peer[LINK_PEER_SIZE];
 	bool connecting = l->state == LINK_CONNECTING;
 
