@@ -42,6 +42,7 @@ struct session {
 	bool refused;			/* a filter was not granted */
 	bool held;			/* ingest is blocked: stay away */
 	bool touching;			/* connects only so that the session lives */
+	char reason[256];		/* of the latest loss; empty while up */
 
 	struct resolve *resolve;
 	struct resolve_result addresses;
@@ -71,7 +72,7 @@ int64_t session_wait_ms(const struct session *s, int64_t boot_ms);
 /* Sends DISCONNECT; the broker keeps the session. */
 void session_stop(struct session *s);
 
-/* "connected", "connecting", "away", with a reason, for people. */
-const char *session_text(const struct session *s);
+/* "connected", "connecting", "away", with the last reason, for people. */
+void session_text(const struct session *s, char *buf, size_t size);
 
 #endif

@@ -26,4 +26,8 @@ void sql_handler_close(struct handler *h);	/* safe on a zeroed one */
 MUST_CHECK enum err sql_schema_apply(struct store *st, const char *pattern,
 				     struct err_detail *why);
 
+/* Only whether a file was edited after it was applied; a reader may ask. */
+MUST_CHECK enum err sql_schema_check(struct store *st, const char *pattern,
+				     struct err_detail *why);
+
 #endif

@@ -48,4 +48,11 @@ MUST_CHECK enum err schema_apply(struct store *st, const char *file,
 				 struct span text, int64_t wall_ms,
 				 struct err_detail *why);
 
+/*
+ * Only whether schema_apply() would refuse a file that was edited after it was
+ * applied: ERR_INPUT.  A reader may ask.
+ */
+MUST_CHECK enum err schema_check(struct store *st, const char *file,
+				 struct span text, struct err_detail *why);
+
 #endif

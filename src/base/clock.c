@@ -42,6 +42,17 @@ void clock_boot_id(char ret_id[CLOCK_BOOT_ID_SIZE])
 	ret_id[n > 0 ? n : 0] = '\0';
 }
 
+/* strftime(3) writes +0100, the extended format wants +01:00. */
+static void put_colon(char *iso)
+{
+	size_t n = strlen(iso);
+
+	if (n < 3 || iso[n - 1] == 'Z')
+		return;
+	memmove(iso + n - 1, iso + n - 2, 3);
+	iso[n - 2] = ':';
+}
+
 const char *clock_iso(char buf[CLOCK_ISO_SIZE], int64_t wall_ms, bool utc)
 {
 	time_t t = (time_t)(wall_ms / 1000);
@@ -51,5 +62,7 @@ const char *clock_iso(char buf[CLOCK_ISO_SIZE], int64_t wall_ms, bool utc)
 	    !strftime(buf, CLOCK_ISO_SIZE,
 		      utc ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%dT%H:%M:%S%z", &tm))
 		snprintf(buf, CLOCK_ISO_SIZE, "?");
+	else
+		put_colon(buf);
 	return buf;
 }

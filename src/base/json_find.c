@@ -201,6 +201,21 @@ static bool descend(const struct step *step, struct json_value *v)
 	return false;
 }
 
+/* The text is valid: what begins with a bracket ends with the text. */
+static void take_root(struct span text, size_t start, struct json_value *ret_v)
+{
+	char c = text.data[start];
+
+	if (c != '{' && c != '[') {
+		(void)take_value(text, start, ret_v);
+		return;
+	}
+	while (strchr(" \t\r\n", text.data[text.len - 1]))
+		text.len--;
+	ret_v->kind = c == '{' ? JSON_OBJECT : JSON_ARRAY;
+	ret_v->raw = span_of(text.data + start, text.len - start);
+}
+
 bool json_find(struct span text, struct span path, struct json_value *ret_v)
 {
 	size_t start = skip_blanks(text, 0);
@@ -209,7 +224,7 @@ bool json_find(struct span text, struct span path, struct json_value *ret_v)
 
 	if (start >= text.len || !path.len || path.data[0] != '$')
 		return false;
-	(void)take_value(text, start, &v); /* nothing comes behind it */
+	take_root(text, start, &v);
 	path = after(path, 1);
 	while (path.len)
 		if (!take_step(&path, &step) || !descend(&step, &v))

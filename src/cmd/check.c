@@ -70,6 +70,8 @@ static enum err check_store(const struct config *c, struct err_detail *why)
 
 	if (e == ERR_NO)
 		return check_place(c->store.path, why);
+	if (!e)
+		e = sql_schema_check(st, c->store.schema, why);
 	for (unsigned i = 0; !e && i < c->groups_len; i++)
 		e = group_check(st, &c->groups[i], why);
 	if (!e)

@@ -212,20 +212,26 @@ static void take_signals(struct daemon *d)
 	d->reload |= s.reload;
 }
 
-static void say(struct daemon *d, int64_t now)
+static void tell_watchdog(struct daemon *d, int64_t now)
 {
-	const char *text = d->gate != GATE_OPEN && d->gate != GATE_LOCKED
-				   ? gate_text(d->gate)
-				   : session_text(&d->session);
-	char lines[256];
-
-	if (d->watchdog_ms && now >= d->watchdog_due_ms) {
-		notify_send("WATCHDOG=1");
-		d->watchdog_due_ms = now + d->watchdog_ms;
-	}
-	if (d->said && !strcmp(text, d->said))
+	if (!d->watchdog_ms || now < d->watchdog_due_ms)
 		return;
-	d->said = text;
+	notify_send("WATCHDOG=1");
+	d->watchdog_due_ms = now + d->watchdog_ms;
+}
+
+/* What `status` and the service manager show, when it changes. */
+static void say(struct daemon *d)
+{
+	char text[320], lines[448];
+
+	if (d->gate != GATE_OPEN && d->gate != GATE_LOCKED)
+		snprintf(text, sizeof(text), "%s", gate_text(d->gate));
+	else
+		session_text(&d->session, text, sizeof(text));
+	if (!strcmp(text, d->said))
+		return;
+	snprintf(d->said, sizeof(d->said), "%s", text);
 	snprintf(lines, sizeof(lines), "broker      %s, %s\n",
 		 d->config->broker.url, text);
 	owner_say(d->store, lines);
@@ -261,7 +267,8 @@ enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
 	if (!e)
 		e = survive(d, look(d, now), now);
 	hold_or_come_back(d, now);
-	say(d, now);
+	tell_watchdog(d, now);
+	say(d);
 	return e;
 }
 

@@ -38,7 +38,7 @@ struct daemon {
 	int64_t read_ms;	/* boot clock: not before, to linger */
 	int64_t wake_ms;	/* boot clock: not before, while locked */
 	int64_t watchdog_ms, watchdog_due_ms;
-	const char *said;	/* what the lock file says */
+	char said[320];		/* what the lock file says */
 	bool ballast;
 };
 

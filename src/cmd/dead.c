@@ -140,7 +140,7 @@ static enum err attempt_row(void *arg, const struct attempt_record *r)
 	const struct view *v = arg;
 	char iso[CLOCK_ISO_SIZE];
 
-	printf("  %4u  %s  %6" PRId64 " ms  %-9s %s\n", r->n,
+	printf("  %3u  %s %5" PRId64 " ms  %-9s %s\n", r->n,
 	       clock_iso(iso, r->started_wall_ms, v->utc), r->took_ms,
 	       outcome_text(r->outcome), r->type.text);
 	return OK;

@@ -74,17 +74,27 @@ static void cut(struct session *s)
 	s->resolve = NULL;
 }
 
+/* For a value in quotes, and for `status`. */
+static void keep_reason(struct session *s, const char *why)
+{
+	snprintf(s->reason, sizeof(s->reason), "%.255s", why);
+	for (char *p = s->reason; *p; p++)
+		if (*p == '"')
+			*p = '\'';
+}
+
 static void go_away(struct session *s, const char *why, int64_t boot_ms)
 {
 	int64_t wait;
 
+	keep_reason(s, why);	/* it may lie in what is cut */
 	cut(s);
 	s->state = SESSION_AWAY;
 	s->losses++;
 	wait = spread(backoff_ms(s));
 	s->due_ms = boot_ms + wait;
-	log_warn("link.down", "why=\"%s\" action=reconnect in_ms=%lld", why,
-		 (long long)wait);
+	log_warn("link.down", "why=\"%s\" action=reconnect in_ms=%lld",
+		 s->reason, (long long)wait);
 }
 
 /* Who ends a connection right after CONNACK, again and again? */
@@ -196,7 +206,8 @@ static void next_address_or_away(struct session *s, const char *why,
 		go_away(s, why, boot_ms);
 		return;
 	}
-	log_info("link.address", "why=\"%s\" action=next_address", why);
+	keep_reason(s, why);
+	log_info("link.address", "why=\"%s\" action=next_address", s->reason);
 	cut(s);
 	s->state = SESSION_RESOLVING;
 	s->due_ms = boot_ms;
@@ -209,6 +220,7 @@ static void welcome(struct session *s, const struct link_report *r,
 	int64_t want = b->session_expiry_ms / 1000;
 
 	s->state = SESSION_UP;
+	s->reason[0] = '\0';
 	s->up_ms = boot_ms;
 	s->due_ms = boot_ms + TICK_MS;
 	log_info("link.up", "broker=%s client_id=%s session_present=%d",
@@ -231,7 +243,9 @@ static enum err connecting(struct session *s, int64_t boot_ms)
 	enum err e;
 
 	if (link_state(l) == LINK_CONNECTING && boot_ms >= s->due_ms) {
-		next_address_or_away(s, "no answer in time", boot_ms);
+		next_address_or_away(s, "no answer in time; is this an MQTT "
+				     "port, and does a firewall let us "
+				     "through?", boot_ms);
 		return OK;
 	}
 	if (link_state(l) != LINK_CONNECTED)
@@ -333,10 +347,10 @@ void session_stop(struct session *s)
 	s->state = SESSION_AWAY;
 }
 
-const char *session_text(const struct session *s)
+static const char *state_text(const struct session *s)
 {
 	if (s->held)
-		return "away: ingest is stopped";
+		return "away, ingest is stopped";
 	switch (s->state) {
 	case SESSION_AWAY:
 		return "away";
@@ -348,4 +362,10 @@ const char *session_text(const struct session *s)
 				  : "connected";
 	}
 	return "";
+}
+
+void session_text(const struct session *s, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", state_text(s), *s->reason ? ": " : "",
+		 s->reason);
 }

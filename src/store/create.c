@@ -30,7 +30,8 @@ enum err store_directory(struct store *st, struct err_detail *why)
 		return err_say(why, ERR_CREATE, "%s: path too long", st->path);
 	if (mkdir(dir, 0700) && errno != EEXIST)
 		return err_say(why, ERR_CREATE,
-			       "%s: cannot create the store's directory: %s",
+			       "%s: cannot create the store's directory: %s; "
+			       "make its parent, or change [store] path",
 			       dir, strerror(errno));
 	return OK;
 }
@@ -214,6 +215,22 @@ static bool exists(const char *path, const char *suffix)
 		       sizeof(name) && access(name, F_OK) == 0;
 }
 
+static enum err cannot_open(const struct store *st, struct err_detail *why)
+{
+	switch (errno) {
+	case EACCES:
+		return err_say(why, ERR_PERM, "%s: %s; run this as the "
+			       "daemon's user or as root", st->path,
+			       strerror(errno));
+	case ENOTDIR:
+		return err_say(why, ERR_CREATE, "%s: %s; change [store] path",
+			       st->path, strerror(errno));
+	default:
+		return err_say(why, ERR_IO, "%s: %s; check the disk", st->path,
+			       strerror(errno));
+	}
+}
+
 /*
  * Looks at the raw bytes before SQLite does, so that a file which is not ours
  * is not even recovered.
@@ -226,16 +243,15 @@ enum err store_inspect(struct store *st, const struct store_options *o,
 	ssize_t n;
 
 	if (fd < 0 && errno != ENOENT)
-		return err_say(why, errno == EACCES ? ERR_PERM : ERR_IO,
-			       "%s: %s", st->path, strerror(errno));
-	if (fd < 0 && st->role == STORE_READER)
-		return err_say(why, ERR_NO, "%s: there is no store yet; "
-			       "`mqonce run` makes it", st->path);
+		return cannot_open(st, why);
 	if (fd < 0 && exists(st->path, "-wal"))
 		return err_say(why, ERR_CORRUPT,
 			       "%s-wal is there without %s: bring the file "
 			       "back, or move the -wal file away too",
 			       st->path, st->path);
+	if (fd < 0 && st->role == STORE_READER)
+		return err_say(why, ERR_NO, "%s: there is no store yet; "
+			       "`mqonce run` makes it", st->path);
 	if (fd < 0)
 		return create(st, o, why);
 	n = read(fd, h, sizeof(h));

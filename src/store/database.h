@@ -58,6 +58,9 @@ struct store {
 	int wal_frames;
 	uint32_t data_version;
 
+	/* Whether there may be any: set with the first, never taken back. */
+	bool has_letters, has_pending;
+
 	struct generation generation[GENERATIONS];	/* newest first */
 	struct sandbox sandbox;
 	struct stmt stmt[STMT_COUNT];
@@ -88,6 +91,9 @@ enum err sandbox_install(struct store *st);
 void sandbox_enter(struct store *st, enum sandbox_mode mode,
 		   const struct attempt *a, int64_t timeout_ms);
 void sandbox_leave(struct store *st);
+
+/* record.c: which look-ups can be left out; at open */
+enum err record_load(struct store *st);
 
 /* generation state follows the tables: after open, rotation, draining */
 enum err marker_load(struct store *st);

@@ -28,6 +28,7 @@ enum err letter_put(struct store *st, const struct letter *l)
 
 	if (e)
 		return e;
+	st->has_letters = true;
 	bind_int(q, 1, l->group_no);
 	bind_text(q, 2, l->who.tenant.data ? l->who.tenant : span_str(""));
 	bind_text(q, 3, l->who.event_id);

@@ -128,6 +128,8 @@ static enum err open_database(struct store *st, const struct store_options *o,
 		e = get_to_know(st, boot_id);
 	if (!e)
 		e = marker_load(st);
+	if (!e)
+		e = record_load(st);
 	if (e)
 		return err_say(why, e, "%s: %s", st->path, st->detail.text);
 	sqlite3_busy_timeout(st->db, 0);
@@ -145,7 +147,7 @@ static void add_advice(struct err_detail *why)
 			 "restore a backup");
 }
 
-/* Before the library is used at all: no temp files, memory is counted. */
+/* Before the library is used at all: no temp files, memory counted, no locks. */
 static void library_init(int64_t memory)
 {
 	static bool done;
@@ -153,6 +155,7 @@ static void library_init(int64_t memory)
 	if (!done) {
 		sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1);
 		sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 1);
+		sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
 		done = true;
 	}
 	if (memory)

@@ -38,12 +38,12 @@ enum err owner_lock(struct store *st, struct err_detail *why)
 	owner_look(st->path, &pid, text, sizeof(text));
 	return err_say(why, ERR_BUSY,
 		       "%s: another mqonce owns this store (pid %d); stop it "
-		       "first, or use its commands", st->path, (int)pid);
+		       "first (status and dead list work meanwhile)", st->path, (int)pid);
 }
 
 void owner_say(struct store *st, const char *text)
 {
-	char buf[512];
+	char buf[768];
 	int n = snprintf(buf, sizeof(buf), "pid %d\n%s", (int)getpid(), text);
 
 	if (n >= (int)sizeof(buf))
@@ -55,7 +55,7 @@ void owner_say(struct store *st, const char *text)
 
 void owner_look(const char *path, pid_t *ret_pid, char *text, size_t size)
 {
-	char file[4096], buf[512];
+	char file[4096], buf[768];
 	AUTO_CLOSE int fd = -1;
 	ssize_t n;
 	int pid = 0, at = 0;

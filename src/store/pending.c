@@ -12,6 +12,7 @@ enum err pending_put(struct store *st, struct pending *p)
 
 	if (e)
 		return e;
+	st->has_pending = true;
 	bind_int(q, 1, p->group_no);
 	bind_text(q, 2, p->who.tenant.data ? p->who.tenant : span_str(""));
 	bind_text(q, 3, p->who.event_id);

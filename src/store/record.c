@@ -75,13 +75,26 @@ enum err record_find(struct store *st, const struct record_query *q,
 		     struct record *ret_r)
 {
 	struct record r = { .kind = RECORD_NONE };
-	enum err e = ask_letters(st, q, &r);
+	enum err e = st->has_letters ? ask_letters(st, q, &r) : OK;
 
-	if (!e && r.kind != RECORD_SAME)
+	if (!e && st->has_pending && r.kind != RECORD_SAME)
 		e = ask_pending(st, q, &r);
 	if (!e && r.kind != RECORD_SAME)
 		e = ask_markers(st, q, &r);
 	if (!e)
 		*ret_r = r;
+	return e;
+}
+
+enum err record_load(struct store *st)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_RECORDS_EXIST);
+	bool row;
+	enum err e = stmt_row(st, q, &row);
+
+	if (!e) {
+		st->has_letters = col_int(q, 0);
+		st->has_pending = col_int(q, 1);
+	}
 	return e;
 }

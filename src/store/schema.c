@@ -112,28 +112,52 @@ static enum err apply(struct store *st, const char *file, struct span text,
 	return e ? e : check_foreign_keys(st, file, why);
 }
 
-enum err schema_apply(struct store *st, const char *file, struct span text,
-		      int64_t wall_ms, struct err_detail *why)
+static struct hash_key hash_of(struct span text)
 {
 	struct hash h = hash_start(0);
-	struct hash_key hash, then;
-	const char *name = base_name(file);
-	bool known = false;
-	enum err e;
 
 	hash_add(h, text);
-	hash = hash_end128(h);
-	why->text[0] = '\0';
-	e = known_hash(st, name, &then, &known);
-	if (!e && known && memcmp(&hash, &then, sizeof(hash)))
+	return hash_end128(h);
+}
+
+/* *ret_known: the file was applied, as it is now. */
+static enum err look_up(struct store *st, const char *file, struct span text,
+			bool *ret_known, struct err_detail *why)
+{
+	struct hash_key hash = hash_of(text), then;
+	enum err e = known_hash(st, base_name(file), &then, ret_known);
+
+	if (e)
+		return err_say(why, e, "%s: %s", file, store_detail(st));
+	if (*ret_known && memcmp(&hash, &then, sizeof(hash)))
 		return err_say(why, ERR_INPUT,
 			       "%s: was edited after it was applied; put it "
 			       "back and write the change into a new file",
 			       file);
-	if (!e && !known)
-		e = apply(st, file, text, why);
-	if (!e && !known)
-		e = note(st, name, &hash, wall_ms);
+	return OK;
+}
+
+enum err schema_check(struct store *st, const char *file, struct span text,
+		      struct err_detail *why)
+{
+	bool known;
+
+	return look_up(st, file, text, &known, why);
+}
+
+enum err schema_apply(struct store *st, const char *file, struct span text,
+		      int64_t wall_ms, struct err_detail *why)
+{
+	struct hash_key hash = hash_of(text);
+	bool known = false;
+	enum err e = look_up(st, file, text, &known, why);
+
+	if (e || known)
+		return e;
+	why->text[0] = '\0';
+	e = apply(st, file, text, why);
+	if (!e)
+		e = note(st, base_name(file), &hash, wall_ms);
 	if (e && !why->text[0])
 		return err_say(why, e, "%s: %s", file, store_detail(st));
 	return e;

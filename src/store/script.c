@@ -62,6 +62,10 @@ static enum err refuse(struct store *st, const struct source *src, int rc,
 	if (e != ERR_BUG)
 		return err_say(why, e, "%s:%d: %s", src->file, line,
 			       sqlite3_errstr(rc));
+	if (!st->sandbox.denied && strstr(sqlite3_errmsg(st->db), "once_"))
+		return err_say(why, ERR_INPUT, "%s:%d: not allowed: names that "
+			       "start with once_ belong to mqonce", src->file,
+			       line);
 	if (st->sandbox.denied)
 		return err_say(why, ERR_INPUT, "%s:%d: not allowed: %s",
 			       src->file, line, st->sandbox.denied);

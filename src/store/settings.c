@@ -87,6 +87,7 @@ enum err store_configure(struct store *st, const struct store_options *o,
 			     "PRAGMA cell_size_check = ON;"
 			     "PRAGMA mmap_size = 0;"
 			     "PRAGMA temp_store = MEMORY;"
+			     "PRAGMA cache_size = -1500;"
 			     "PRAGMA wal_autocheckpoint = 0;");
 	if (!e)
 		e = store_exec(st, o->secure_delete ? "PRAGMA secure_delete = ON"

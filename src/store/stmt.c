@@ -110,6 +110,10 @@ static const struct {
 		" closed_ms = 0, position = 0"
 		" WHERE generation = ?1 AND state = 'closed'" },
 
+	[STMT_RECORDS_EXIST] = { 0, 2,
+		"SELECT EXISTS (SELECT 1 FROM once_dead_letter),"
+		" EXISTS (SELECT 1 FROM once_pending)" },
+
 	[STMT_LETTER_OF] = { 1, 5,
 		"SELECT id, fingerprint, recipe, state, dead_ms"
 		" FROM once_dead_letter WHERE key = ?1" },
