@@ -1,4 +1,4 @@
-/* The daemon's parts and its gate, for src/cmd/run.c and daemon.c. */
+/* The daemon: its parts (parts.c), its turns and its gate (daemon.c). */
 #ifndef CMD_DAEMON_H
 #define CMD_DAEMON_H
 
@@ -25,6 +25,7 @@ struct daemon {
 	bool stop, reload;
 
 	struct store *store;
+	bool flowing;		/* the flows are started */
 	struct group groups[CONFIG_GROUPS];
 	struct counters strays;
 	struct ingest ingest;
@@ -41,6 +42,12 @@ struct daemon {
 	char said[320];		/* what the lock file says */
 	bool ballast;
 };
+
+/* Needs @d->config; daemon_close() also after a failure. */
+MUST_CHECK enum err daemon_open(struct daemon *d, struct err_detail *why);
+
+/* @e is what ended it: after a failure nothing more is written. */
+void daemon_close(struct daemon *d, enum err e);
 
 /* One turn of everything; an error ends the daemon. */
 MUST_CHECK enum err daemon_turn(struct daemon *d,

@@ -82,12 +82,20 @@ struct parser {
 	struct err_detail *why;
 };
 
+/* config_parser.c: what all steps of reading use; it calls none of them. */
+
 /* Says "FILE:LINE: words"; line 0 leaves the line out.  Returns ERR_CONFIG. */
 enum err config_say(struct parser *p, int line, const char *fmt, ...)
 	PRINTF(3, 4);
 
 /* Where @key stands, else where its section starts. */
 int config_line(const struct scope *s, const char *key);
+
+/* *ret_copy lives as long as the configuration. */
+MUST_CHECK enum err config_copy(struct parser *p, struct span s,
+				const char **ret_copy);
+
+/* The steps, one file each: config_section.c, _value.c, _url.c, _check.c. */
 
 /* @line starts with '['. */
 MUST_CHECK enum err config_open_section(struct parser *p, struct span line);
@@ -98,11 +106,11 @@ MUST_CHECK enum err config_set(struct parser *p, struct scope *s,
 			       struct span value);
 MUST_CHECK enum err config_set_url(struct parser *p, struct broker_config *b,
 				   int line, struct span url);
-MUST_CHECK enum err config_copy(struct parser *p, struct span s,
-				const char **ret_copy);
 
 /* What no single key can tell. */
 MUST_CHECK enum err config_check(struct parser *p);
+
+/* config_horizon.c: the redelivery horizon in numbers and words. */
 
 /* A duration for people, in as many units as it takes: "1h58m30s". */
 #define CONFIG_LONG_TEXT 48

@@ -4,16 +4,6 @@
 #include "config_internal.h"
 #include "core/topic.h"
 
-enum err config_copy(struct parser *p, struct span s, const char **ret_copy)
-{
-	struct span copy;
-
-	if (!arena_copy(p->memory, s, &copy))
-		return ERR_NOMEM;
-	*ret_copy = copy.data;
-	return OK;
-}
-
 static void *field(const struct scope *s, size_t offset)
 {
 	return (char *)s->values + offset;

@@ -164,7 +164,7 @@ static void no_neighbour_pays_at_any_position(void **state)
 	struct rig *r = *state;
 	unsigned round = 0;
 
-	sqlite3_commit_hook(r->store->db, count_commit, NULL);
+	sqlite3_commit_hook(r->d.store->db, count_commit, NULL);
 	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
 		for (unsigned at = 0; at < BATCH; at++)
 			run_round(r, &kinds[k], at, round++);
@@ -223,8 +223,8 @@ static void a_failure_that_neighbours_caused_does_not_count(void **state)
 	struct rig *r = *state;
 
 	company = 0;
-	sql_handler_close(&r->groups[0].handler);
-	r->groups[0].handler = (struct handler){ .attempt = doubt };
+	sql_handler_close(&r->d.groups[0].handler);
+	r->d.groups[0].handler = (struct handler){ .attempt = doubt };
 	rig_publish("t", "{\"id\":\"a\"}");
 	rig_publish("t", "{\"id\":\"d\"}");
 	rig_publish("t", "{\"id\":\"b\"}");

@@ -79,7 +79,7 @@ static void sweep(struct rig *r, enum fault_op op, int code)
 		e = rig_turn(r);
 		failed = fault_vfs_failed();
 		if (e) {
-			assert_null(r->ingest.link);
+			assert_null(r->d.ingest.link);
 			assert_int_equal(fake_broker.acked_len, acked);
 			go_on(r);
 		}
@@ -134,7 +134,7 @@ static void a_burial_that_fails_leaves_the_event_pending(void **state)
 			fake_clock.boot_ms += 5000;
 			fault_vfs_reset();
 			fault_vfs_fail(ops[o], nth, SQLITE_IOERR, false);
-			e = retry_turn(&r->retry, fake_clock.boot_ms);
+			e = retry_turn(&r->d.retry, fake_clock.boot_ms);
 			failed = fault_vfs_failed();
 			assert_int_equal(failed ? !!e : !e, 1);
 			if (e)
@@ -167,8 +167,8 @@ static void without_the_lock_no_handler_runs(void **state)
 	sqlite3 *other;
 	char path[128];
 
-	sql_handler_close(&r->groups[0].handler);
-	r->groups[0].handler = (struct handler){ .attempt = count_run };
+	sql_handler_close(&r->d.groups[0].handler);
+	r->d.groups[0].handler = (struct handler){ .attempt = count_run };
 	runs = 0;
 	rig_publish("t", "{\"id\":\"a\"}");
 	snprintf(path, sizeof(path), "%s/store.db", r->dir);
@@ -195,9 +195,9 @@ static void below_the_reserve_ingest_is_told_to_stay_away(void **state)
 	rig_exec(r, "INSERT INTO effect (id) WITH RECURSIVE r(i) AS (SELECT 1"
 		    " UNION ALL SELECT i + 1 FROM r WHERE i < 7700)"
 		    " SELECT hex(zeroblob(1000)) FROM r");
-	assert_ok(ingest_look(&r->ingest, &why, &g));
+	assert_ok(ingest_look(&r->d.ingest, &why, &g));
 	assert_int_equal(why, INGEST_NO_SPACE);
-	assert_ok(space_headroom(r->store, &room));
+	assert_ok(space_headroom(r->d.store, &room));
 	assert_true(room > 0);
 	/* What was read before that is still written. */
 	snprintf(text, sizeof(text), "{\"id\":\"a\",\"k\":\"bad\"}");
@@ -206,7 +206,7 @@ static void below_the_reserve_ingest_is_told_to_stay_away(void **state)
 	assert_int_equal(places_of(r, "a"), 1);
 	/* And room that is made opens it again. */
 	rig_exec(r, "DELETE FROM effect");
-	assert_ok(ingest_look(&r->ingest, &why, &g));
+	assert_ok(ingest_look(&r->d.ingest, &why, &g));
 	assert_int_equal(why, INGEST_OPEN);
 }
 
@@ -236,22 +236,22 @@ static void at_the_pending_limit_ingest_is_told_the_group(void **state)
 {
 	static char text[20][64];
 	struct rig *r = *state;
-	struct limits_config tight = *r->ingest.limits;
+	struct limits_config tight = *r->d.ingest.limits;
 	const struct group *g = NULL;
 	enum ingest_block why = INGEST_OPEN;
 
 	tight.pending_rows = 20;
-	r->ingest.limits = &tight;
+	r->d.ingest.limits = &tight;
 	for (int i = 0; i < 20; i++) {
 		snprintf(text[i], sizeof(text[i]),
 			 "{\"id\":\"%d\",\"k\":\"later\"}", i);
 		rig_publish("t", text[i]);
 	}
 	rig_drain(r);
-	assert_ok(ingest_look(&r->ingest, &why, &g));
+	assert_ok(ingest_look(&r->d.ingest, &why, &g));
 	assert_int_equal(why, INGEST_PENDING_FULL);
 	assert_string_equal(g->config->name, "g");
-	r->ingest.limits = &r->config->limits;
+	r->d.ingest.limits = &r->config->limits;
 }
 
 int main(void)

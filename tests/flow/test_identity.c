@@ -303,7 +303,7 @@ static void topics_of_the_daemon_itself_reach_no_group(void **state)
 	rig_drain(r);
 	assert_int_equal(fake_broker.acked_len, 2);
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"), 1);
-	assert_int_equal(r->strays.unmatched, 0);
+	assert_int_equal(r->d.strays.unmatched, 0);
 }
 
 static void a_natural_group_runs_each_delivery_and_writes_no_marker(
@@ -325,7 +325,7 @@ static void a_new_fingerprint_recipe_suppresses_without_comparing(void **state)
 	rig_publish("tenant/a/x", "{\"id\":\"1\",\"v\":1}");
 	rig_drain(r);
 	/* As a changed `fingerprint =` does at the next start. */
-	r->groups[1].record.recipe++;
+	r->d.groups[1].record.recipe++;
 	rig_publish("tenant/a/x", "{\"id\":\"1\",\"v\":2}");
 	rig_drain(r);
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"), 1);
@@ -335,20 +335,20 @@ static void a_new_fingerprint_recipe_suppresses_without_comparing(void **state)
 static void changed_id_selectors_are_refused_until_accepted(void **state)
 {
 	struct rig *r = *state;
-	struct group_config g = *r->groups[1].config;
+	struct group_config g = *r->d.groups[1].config;
 	struct group_record rec;
 	struct err_detail why;
 
 	rig_publish("tenant/a/x", "{\"id\":\"1\"}");
 	rig_drain(r);
 	g.id_text = "payload:$.other";
-	assert_ok(store_begin(r->store));
-	assert_err(group_register(r->store, &g, 0, false, &rec, &why),
+	assert_ok(store_begin(r->d.store));
+	assert_err(group_register(r->d.store, &g, 0, false, &rec, &why),
 		   ERR_CONFIG);
 	assert_non_null(strstr(why.text, "--accept"));
-	assert_ok(group_register(r->store, &g, 0, true, &rec, &why));
-	assert_int_equal(rec.recipe, r->groups[1].record.recipe + 1);
-	store_rollback(r->store);
+	assert_ok(group_register(r->d.store, &g, 0, true, &rec, &why));
+	assert_int_equal(rec.recipe, r->d.groups[1].record.recipe + 1);
+	store_rollback(r->d.store);
 }
 
 int main(void)

@@ -65,7 +65,7 @@ static void the_commit_comes_before_the_acknowledgement(void **state)
 
 static bool is_locked(void)
 {
-	return store_in_transaction(watched->store);
+	return store_in_transaction(watched->d.store);
 }
 
 static void nothing_is_read_without_the_lock(void **state)
@@ -83,7 +83,7 @@ static void nothing_is_read_without_the_lock(void **state)
 	assert_err(rig_turn(r), ERR_BUSY);
 	assert_int_equal(fake_broker.reads, 0);
 	assert_int_equal(fake_broker.owed, 0);
-	assert_non_null(r->ingest.link);
+	assert_non_null(r->d.ingest.link);
 	sqlite3_close(other);
 	rig_drain(r);
 	assert_true(fake_broker.locked_read);
@@ -101,7 +101,7 @@ static void one_id_twice_in_a_batch_has_one_effect_and_two_acknowledgements(
 	rig_drain(r);
 	assert_int_equal(effects(r), 1);
 	assert_int_equal(fake_broker.acked_len, 2);
-	assert_int_equal(r->groups[0].unsaved.suppressed_done, 0);
+	assert_int_equal(r->d.groups[0].unsaved.suppressed_done, 0);
 	assert_int_equal(rig_int(r, "SELECT suppressed_done FROM once_counter"),
 			 1);
 }
@@ -131,12 +131,12 @@ static void a_failed_commit_drops_the_link_with_nothing_sent(void **state)
 	rig_publish("t/1", "{\"id\":\"a\"}");
 	rig_publish("t/1", "{\"id\":\"b\"}");
 	/* The connection's own hook: as a disk that refuses. */
-	sqlite3_commit_hook(r->store->db, refuse_commit, &refusals);
+	sqlite3_commit_hook(r->d.store->db, refuse_commit, &refusals);
 	assert_true(rig_turn(r) != OK);
-	assert_null(r->ingest.link);
+	assert_null(r->d.ingest.link);
 	assert_int_equal(fake_broker.acked_len, 0);
 	assert_int_equal(effects(r), 0);
-	assert_int_equal(r->groups[0].unsaved.done, 0);
+	assert_int_equal(r->d.groups[0].unsaved.done, 0);
 	/* The broker delivers again, and then each is applied once. */
 	rig_drain(r);
 	assert_int_equal(effects(r), 2);
@@ -157,7 +157,7 @@ static void a_crash_between_commit_and_acknowledgement_has_no_second_effect(
 	rig_drain(r);
 	assert_int_equal(effects(r), 1);
 	assert_int_equal(fake_broker.acked_len, 1);
-	assert_int_equal(r->groups[0].unsaved.suppressed_done, 1);
+	assert_int_equal(r->d.groups[0].unsaved.suppressed_done, 1);
 }
 
 /* CASE 13 */
@@ -210,14 +210,14 @@ static void duplicates_alone_write_nothing(void **state)
 
 	rig_publish("t/1", "{\"id\":\"a\"}");
 	rig_drain(r);
-	before = sqlite3_total_changes64(r->store->db);
+	before = sqlite3_total_changes64(r->d.store->db);
 	for (int i = 0; i < 10; i++)
 		rig_publish("t/1", "{\"id\":\"a\"}");
 	rig_drain(r);
-	assert_int_equal(sqlite3_total_changes64(r->store->db), before);
-	assert_int_equal(r->groups[0].unsaved.suppressed_done, 10);
+	assert_int_equal(sqlite3_total_changes64(r->d.store->db), before);
+	assert_int_equal(r->d.groups[0].unsaved.suppressed_done, 10);
 	/* Their count is saved by the next minute's turn. */
-	assert_ok(maintain_turn(&r->maintain, 1, fake_clock.boot_ms + 60000));
+	assert_ok(maintain_turn(&r->d.maintain, 1, fake_clock.boot_ms + 60000));
 	assert_int_equal(rig_int(r, "SELECT suppressed_done FROM once_counter"),
 			 10);
 }
@@ -248,7 +248,7 @@ static void retained_copies_are_left_alone(void **state)
 	rig_drain(r);
 	assert_int_equal(effects(r), 0);
 	assert_int_equal(fake_broker.acked_len, 1);
-	assert_int_equal(r->groups[0].unsaved.retained, 1);
+	assert_int_equal(r->d.groups[0].unsaved.retained, 1);
 }
 
 static void more_than_memory_holds_is_not_acknowledged(void **state)
@@ -257,12 +257,12 @@ static void more_than_memory_holds_is_not_acknowledged(void **state)
 
 	for (int i = 0; i < 100; i++)
 		rig_publish("t/1", "{\"id\":\"a\"}");
-	r->ingest.arena.max_bytes = 1024;
+	r->d.ingest.arena.max_bytes = 1024;
 	assert_err(rig_turn(r), ERR_NOMEM);
-	assert_null(r->ingest.link);
+	assert_null(r->d.ingest.link);
 	assert_int_equal(fake_broker.acked_len, 0);
 	assert_int_equal(effects(r), 0);
-	assert_true(r->ingest.window < 500);
+	assert_true(r->d.ingest.window < 500);
 }
 
 int main(void)

@@ -61,7 +61,7 @@ static void a_transient_failure_succeeds_later_without_a_reconnect(void **state)
 	/* The dedup layer knows it and still does not suppress our own retry. */
 	rig_publish("t", "{\"id\":\"a\"}");
 	rig_drain(r);
-	assert_int_equal(r->groups[0].unsaved.suppressed_pending, 1);
+	assert_int_equal(r->d.groups[0].unsaved.suppressed_pending, 1);
 	mend(r);
 	rig_retry_after(r, 2000);
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"), 1);
@@ -71,8 +71,8 @@ static void a_transient_failure_succeeds_later_without_a_reconnect(void **state)
 	assert_string_equal(rig_text(r, "SELECT group_concat(outcome)"
 					" FROM once_attempt"), "transient,ok");
 	assert_int_equal(r->connects, 1);
-	assert_int_equal(r->groups[0].pending_rows, 0);
-	assert_int_equal(r->groups[0].pending_bytes, 0);
+	assert_int_equal(r->d.groups[0].pending_rows, 0);
+	assert_int_equal(r->d.groups[0].pending_bytes, 0);
 }
 
 static int64_t pending_at_flush;
@@ -166,7 +166,7 @@ static void a_thousand_due_at_once_are_spread_and_bounded(void **state)
 	assert_true(rig_int(r, "SELECT count(DISTINCT due_ms)"
 			       " FROM once_pending") > 100);
 	fake_clock.boot_ms += 2000;
-	assert_ok(retry_turn(&r->retry, fake_clock.boot_ms));
+	assert_ok(retry_turn(&r->d.retry, fake_clock.boot_ms));
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM once_pending"
 				    " WHERE attempts = 2"), RETRY_ROWS);
 }
@@ -214,7 +214,7 @@ static void no_marker_goes_before_its_ttl(void **state)
 		assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"),
 				 expected);
 		fake_clock.boot_ms += HOUR_MS / 6;
-		assert_ok(maintain_turn(&r->maintain, deliveries,
+		assert_ok(maintain_turn(&r->d.maintain, deliveries,
 					fake_clock.boot_ms));
 	}
 	/* And they do go: 66 hours of events, at most 8 kept. */
@@ -229,7 +229,7 @@ static void a_restart_goes_on_with_the_clock_and_the_retries(void **state)
 	rig_drain(r);
 	mend(r);
 	rig_restart(r);
-	assert_int_equal(retry_wait_ms(&r->retry, fake_clock.boot_ms) > 0, 1);
+	assert_int_equal(retry_wait_ms(&r->d.retry, fake_clock.boot_ms) > 0, 1);
 	/* The wall clock jumps by ten years; nothing fires. */
 	fake_clock.wall_ms += (int64_t)3650 * 24 * HOUR_MS;
 	rig_retry_after(r, 0);
@@ -242,12 +242,12 @@ static void a_restart_goes_on_with_the_clock_and_the_retries(void **state)
 static void time_between_two_owners_of_one_boot_counts(void **state)
 {
 	struct rig *r = *state;
-	int64_t before = store_now_ms(r->store, fake_clock.boot_ms);
+	int64_t before = store_now_ms(r->d.store, fake_clock.boot_ms);
 
 	rig_stop(r);
 	fake_clock.boot_ms += HOUR_MS;
 	rig_start(r);
-	assert_int_equal(store_now_ms(r->store, fake_clock.boot_ms),
+	assert_int_equal(store_now_ms(r->d.store, fake_clock.boot_ms),
 			 before + HOUR_MS);
 }
 
@@ -259,12 +259,12 @@ static void time_without_power_does_not_count(void **state)
 	mend(r);
 	rig_publish("t", "{\"id\":\"a\"}");
 	rig_drain(r);
-	before = store_now_ms(r->store, fake_clock.boot_ms);
+	before = store_now_ms(r->d.store, fake_clock.boot_ms);
 	/* The new boot's clock is ahead: a long up-time, not our time. */
 	fake_clock.boot_id = "boot-2";
 	fake_clock.boot_ms += 100 * HOUR_MS;
 	rig_restart(r);
-	after = store_now_ms(r->store, fake_clock.boot_ms);
+	after = store_now_ms(r->d.store, fake_clock.boot_ms);
 	assert_true(after <= before);
 	assert_true(after >= before - 10000);
 	rig_publish("t", "{\"id\":\"a\"}");
@@ -306,7 +306,7 @@ static void histories_go_when_their_event_is_long_gone(void **state)
 	rig_retry_after(r, 2000);
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM once_attempt"), 3);
 	fake_clock.boot_ms += 5 * HOUR_MS;
-	assert_ok(maintain_turn(&r->maintain, 9, fake_clock.boot_ms));
+	assert_ok(maintain_turn(&r->d.maintain, 9, fake_clock.boot_ms));
 	/* b still waits: its history stays (CASE 39). */
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM once_attempt"), 1);
 }
@@ -333,8 +333,8 @@ static void no_statement_of_the_hot_path_scans_a_table(void **state)
 		if (skip)
 			continue;
 		snprintf(sql, sizeof(sql), "EXPLAIN QUERY PLAN %s",
-			 sqlite3_sql(r->store->stmt[i].raw));
-		if (sqlite3_prepare_v2(r->store->db, sql, -1, &q, NULL))
+			 sqlite3_sql(r->d.store->stmt[i].raw));
+		if (sqlite3_prepare_v2(r->d.store->db, sql, -1, &q, NULL))
 			continue;	/* BEGIN, PRAGMA and their like */
 		while (sqlite3_step(q) == SQLITE_ROW) {
 			const char *d = (const char *)sqlite3_column_text(q, 3);

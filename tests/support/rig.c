@@ -9,7 +9,6 @@
 
 #include "../fakes/fake_clock.h"
 #include "../fakes/fake_link.h"
-#include "handler/sql.h"
 #include "test.h"
 
 static void write_text(const char *path, const char *text)
@@ -57,64 +56,23 @@ static void load_config(struct rig *r, const char *groups)
 
 static void on_delivery(void *arg, const struct event *ev)
 {
-	ingest_deliver(&((struct rig *)arg)->ingest, ev);
+	ingest_deliver(&((struct rig *)arg)->d.ingest, ev);
 }
 
 void rig_start(struct rig *r)
 {
-	const struct config *c = r->config;
-	const struct store_options o = {
-		.path = c->store.path,
-		.max_size = c->store.max_size,
-		.memory = c->limits.memory / 4,
-	};
 	struct err_detail why = { "" };
-	int64_t now;
 
-	if (store_open(&o, STORE_OWNER, &r->store, &why))
-		fail_msg("store: %s", why.text);
-	if (sql_schema_apply(r->store, c->store.schema, &why))
-		fail_msg("schema: %s", why.text);
-	now = store_now_ms(r->store, fake_clock.boot_ms);
-	assert_ok(store_begin(r->store));
-	memset(r->groups, 0, sizeof(r->groups));
-	for (unsigned i = 0; i < c->groups_len; i++) {
-		struct group *g = &r->groups[i];
-
-		g->config = &c->groups[i];
-		assert_ok(group_register(r->store, g->config, now, false,
-					 &g->record, &why));
-	}
-	assert_ok(store_commit(r->store));
-	for (unsigned i = 0; i < c->groups_len; i++) {
-		struct group *g = &r->groups[i];
-
-		if (sql_handler_open(r->store, g->config, &g->handler, &why))
-			fail_msg("handler: %s", why.text);
-		assert_ok(pending_totals(r->store, g->record.group_no,
-					 &g->pending_rows, &g->pending_bytes));
-	}
-	ingest_init(&r->ingest, &(struct ingest_options){
-		.store = r->store, .groups = r->groups,
-		.groups_len = c->groups_len, .strays = &r->strays,
-		.limits = &c->limits, .client_id = c->broker.client_id });
-	retry_init(&r->retry, &(struct retry_options){
-		.store = r->store, .groups = r->groups,
-		.groups_len = c->groups_len, .strays = &r->strays,
-		.max_bytes = 16 << 20 });
-	assert_ok(maintain_init(&r->maintain, &r->ingest.batch));
-	assert_ok(retry_refresh(&r->retry));
+	r->d = (struct daemon){ .config = r->config };
+	if (daemon_open(&r->d, &why))
+		fail_msg("%s", why.text);
 	r->events = (struct link_events){ .arg = r,
 					  .on_delivery = on_delivery };
 }
 
 void rig_stop(struct rig *r)
 {
-	retry_fini(&r->retry);
-	ingest_fini(&r->ingest);
-	for (unsigned i = 0; i < r->config->groups_len; i++)
-		sql_handler_close(&r->groups[i].handler);
-	store_close(r->store);
+	daemon_close(&r->d, ERR_BUG);	/* as if killed: nothing is saved */
 }
 
 struct rig *rig_new(const char *sql, const char *handler, const char *groups)
@@ -182,11 +140,11 @@ int rig_publish(const char *topic, const char *payload)
 
 enum err rig_turn(struct rig *r)
 {
-	if (!r->ingest.link) {
-		r->ingest.link = fake_connect(&r->events);
+	if (!r->d.ingest.link) {
+		r->d.ingest.link = fake_connect(&r->events);
 		r->connects++;
 	}
-	return ingest_turn(&r->ingest, fake_clock.boot_ms);
+	return ingest_turn(&r->d.ingest, fake_clock.boot_ms);
 }
 
 void rig_drain(struct rig *r)
@@ -197,18 +155,18 @@ void rig_drain(struct rig *r)
 			break;
 	}
 	assert_int_equal(fake_broker.next, fake_broker.len);
-	assert_ok(retry_refresh(&r->retry));
+	assert_ok(retry_refresh(&r->d.retry));
 }
 
 void rig_retry_after(struct rig *r, int64_t ms)
 {
 	fake_clock.boot_ms += ms;
 	fake_clock.wall_ms += ms;
-	assert_ok(retry_refresh(&r->retry));
+	assert_ok(retry_refresh(&r->d.retry));
 	for (unsigned i = 0; i < 1000; i++) {
-		if (retry_wait_ms(&r->retry, fake_clock.boot_ms) != 0)
+		if (retry_wait_ms(&r->d.retry, fake_clock.boot_ms) != 0)
 			return;
-		assert_ok(retry_turn(&r->retry, fake_clock.boot_ms));
+		assert_ok(retry_turn(&r->d.retry, fake_clock.boot_ms));
 	}
 	fail_msg("something is always due");
 }

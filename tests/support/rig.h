@@ -7,19 +7,12 @@
 
 #include <stdint.h>
 
-#include "flow/ingest.h"
-#include "flow/maintain.h"
-#include "flow/retry.h"
+#include "../../src/cmd/daemon.h"
 
 struct rig {
 	char dir[64];
 	struct config *config;
-	struct store *store;
-	struct group groups[CONFIG_GROUPS];
-	struct counters strays;
-	struct ingest ingest;
-	struct retry retry;
-	struct maintain maintain;
+	struct daemon d;
 	struct link_events events;
 	unsigned connects;
 };
