@@ -21,4 +21,10 @@ bool topic_matches(struct span filter, struct span topic);
 /* Whether some topic matches both. */
 bool topic_filters_overlap(struct span a, struct span b);
 
+/*
+ * Whether @topic, or a plain filter, is at or below mqonce/@client_id, where
+ * the daemon itself speaks: no group is given such an event.
+ */
+bool topic_is_own(struct span topic, const char *client_id);
+
 #endif

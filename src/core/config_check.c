@@ -11,7 +11,7 @@ static int first_line(const struct scope *s, const char *const keys[3])
 	return s->line;
 }
 
-#define LINE(s, ...) first_line(s, (const char *const[3]){__VA_ARGS__})
+#define LINE(s, ...) first_line(s, (const char *const[3]){ __VA_ARGS__ })
 
 static enum err check_tls(struct parser *p)
 {
@@ -19,7 +19,7 @@ static enum err check_tls(struct parser *p)
 	const struct scope *s = &p->fixed[SECTION_BROKER];
 	const struct {
 		const char *key, *value;
-	} files[] = {{"ca", b->ca}, {"cert", b->cert}, {"key", b->key}};
+	} files[] = { { "ca", b->ca }, { "cert", b->cert }, { "key", b->key } };
 
 	if (b->transport != TRANSPORT_TLS)
 		for (unsigned i = 0; i < ARRAY_LEN(files); i++)
@@ -83,27 +83,22 @@ static enum err check_limits(struct parser *p)
 	return OK;
 }
 
-/* "mqonce/CLIENT_ID/..." is where the program itself speaks. */
-static bool is_own_topic(const struct config *c, const char *filter)
-{
-	struct span rest = topic_filter_plain(span_str(filter));
-
-	return span_is(span_cut(rest, '/', &rest), "mqonce") && rest.data &&
-	       span_is(span_cut(rest, '/', &rest), c->broker.client_id);
-}
-
 static enum err check_filters(struct parser *p, const struct scope *s)
 {
 	const struct group_config *g = s->values;
 
-	for (unsigned i = 0; i < g->filters_len; i++)
-		if (is_own_topic(p->c, g->filters[i]))
+	const char *client_id = p->c->broker.client_id;
+
+	for (unsigned i = 0; i < g->filters_len; i++) {
+		struct span f = topic_filter_plain(span_str(g->filters[i]));
+
+		if (topic_is_own(f, client_id))
 			return config_say(p, config_line(s, "subscribe"),
 					  "\"%s\" in %s: topics under "
 					  "mqonce/%s/ are the program's own; "
 					  "remove it",
-					  g->filters[i], s->title,
-					  p->c->broker.client_id);
+					  g->filters[i], s->title, client_id);
+	}
 	return OK;
 }
 

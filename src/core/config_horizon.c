@@ -18,11 +18,11 @@ const char *config_long_text(char buf[CONFIG_LONG_TEXT], int64_t ms)
 	static const struct {
 		const char *name;
 		int64_t ms;
-	} units[] = {{"d", 86400000},
-		     {"h", 3600000},
-		     {"m", 60000},
-		     {"s", 1000},
-		     {"ms", 1}};
+	} units[] = { { "d", 86400000 },
+		      { "h", 3600000 },
+		      { "m", 60000 },
+		      { "s", 1000 },
+		      { "ms", 1 } };
 	size_t len = 0;
 
 	strcpy(buf, "0");

@@ -11,11 +11,11 @@
 #define MIB  (INT64_C(1) << 20)
 #define GIB  (INT64_C(1) << 30)
 
-static const char *const off_on[] = {"off", "on", NULL};
-static const char *const protocols[] = {"5", "3.1.1", NULL};
-static const char *const formats[] = {"json", "text", "raw", NULL};
-static const char *const retained[] = {"ignore", "handle", NULL};
-static const char *const idempotent[] = {"marker", "natural", NULL};
+static const char *const off_on[] = { "off", "on", NULL };
+static const char *const protocols[] = { "5", "3.1.1", NULL };
+static const char *const formats[] = { "json", "text", "raw", NULL };
+static const char *const retained[] = { "ignore", "handle", NULL };
+static const char *const idempotent[] = { "marker", "natural", NULL };
 
 /* clang-format off */
 static const struct key store_keys[] = {

@@ -16,7 +16,7 @@ static void wrap(FILE *out, const char *first, const char *fmt, ...)
 static void wrap(FILE *out, const char *first, const char *fmt, ...)
 {
 	char text[2048];
-	struct span rest = {.data = text};
+	struct span rest = { .data = text };
 	size_t column = strlen(first);
 	va_list ap;
 

@@ -39,9 +39,9 @@ static enum err open_group(struct parser *p, struct span name)
 				  "more than %d groups; run a second store "
 				  "and client for the rest",
 				  CONFIG_GROUPS);
-	*s = (struct scope){.section = &config_sections[SECTION_GROUP],
-			    .values = g,
-			    .line = p->line};
+	*s = (struct scope){ .section = &config_sections[SECTION_GROUP],
+			     .values = g,
+			     .line = p->line };
 	snprintf(s->title, sizeof(s->title), "[group %.*s]", SPAN_FMT(name));
 	g->line = p->line;
 	p->scope = s;
@@ -51,8 +51,8 @@ static enum err open_group(struct parser *p, struct span name)
 
 static enum err unknown_section(struct parser *p, struct span name)
 {
-	static const char *const names[] = {"store", "broker", "limits",
-					    "metrics", "group NAME"};
+	static const char *const names[] = { "store", "broker", "limits",
+					     "metrics", "group NAME" };
 	const char *near = nearest_word(name, names, ARRAY_LEN(names));
 
 	if (near)

@@ -36,7 +36,7 @@ static bool split_host(struct span s, struct span *ret_host,
 	if (!rest.data || (rest.len && rest.data[0] != ':'))
 		return false;
 	*ret_port = rest.len ? span_of(rest.data + 1, rest.len - 1)
-			     : (struct span){0};
+			     : (struct span){ 0 };
 	return true;
 }
 

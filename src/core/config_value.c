@@ -59,26 +59,14 @@ static enum err set_client_id(struct parser *p, struct scope *s,
 	return set_text(p, s, k, line, v);
 }
 
-static enum err bad_number(struct parser *p, struct scope *s,
-			   const struct key *k, int line, struct span v)
+static const char *number_form(const struct key *k)
 {
-	switch (k->type) {
-	case KEY_SIZE:
-		return config_say(p, line,
-				  WHERE_FMT ": write a whole number of bytes "
-					    "with K, M, G or nothing behind "
-					    "it, like 64K",
-				  WHERE(s, k, v));
-	case KEY_COUNT:
-		return config_say(p, line, WHERE_FMT ": write a whole number",
-				  WHERE(s, k, v));
-	default:
-		return config_say(p, line,
-				  WHERE_FMT ": write a whole number with ms, "
-					    "s, m, h or d behind it, like "
-					    "30m; there is no \"infinite\"",
-				  WHERE(s, k, v));
-	}
+	if (k->type == KEY_SIZE)
+		return " of bytes with K, M, G or nothing behind it, like 64K";
+	if (k->type == KEY_COUNT)
+		return "";
+	return " with ms, s, m, h or d behind it, like 30m; there is no "
+	       "\"infinite\"";
 }
 
 static const char *number_text(const struct key *k, char buf[PARSE_TEXT_SIZE],
@@ -109,7 +97,8 @@ static enum err set_number(struct parser *p, struct scope *s,
 	int64_t number;
 
 	if (parse_number(k, v, &number))
-		return bad_number(p, s, k, line, v);
+		return config_say(p, line, WHERE_FMT ": write a whole number%s",
+				  WHERE(s, k, v), number_form(k));
 	if (number < k->min || number > k->max)
 		return config_say(p, line,
 				  WHERE_FMT " is out of range; write %s to %s",

@@ -155,7 +155,7 @@ static void about_promise(const struct warner *w)
 void config_warnings(const struct config *c,
 		     void (*warn)(void *arg, const char *text), void *arg)
 {
-	struct warner w = {.c = c, .warn = warn, .arg = arg};
+	struct warner w = { .c = c, .warn = warn, .arg = arg };
 
 	about_broker(&w);
 	for (unsigned i = 0; i < c->groups_len; i++) {

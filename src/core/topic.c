@@ -118,3 +118,11 @@ bool topic_filters_overlap(struct span a, struct span b)
 	}
 	return named && may_end(x) && may_end(y);
 }
+
+bool topic_is_own(struct span topic, const char *client_id)
+{
+	struct span rest, first = span_cut(topic, '/', &rest);
+
+	return rest.data && span_is(first, "mqonce") &&
+	       span_is(span_cut(rest, '/', &rest), client_id);
+}

@@ -107,6 +107,25 @@ static void a_filter_has_at_most_65535_bytes(void **state UNUSED)
 	assert_false(topic_filter_valid(span_of(longest, 65536)));
 }
 
+static void the_daemons_own_topics_are_told_from_others(void **state UNUSED)
+{
+	static const struct {
+		const char *topic;
+		bool own;
+	} cases[] = {
+		{ "mqonce/gw", true },	   { "mqonce/gw/status", true },
+		{ "mqonce/gw/#", true },   { "mqonce/gw2/status", false },
+		{ "mqonce/other", false }, { "mqonce", false },
+		{ "a/mqonce/gw", false },  { "/mqonce/gw", false },
+		{ "mqonce//gw", false },   { "", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		if (topic_is_own(span_str(cases[i].topic), "gw") !=
+		    cases[i].own)
+			fail_msg("%s", cases[i].topic);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -116,6 +135,7 @@ int main(void)
 		cmocka_unit_test(two_filters_overlap_if_a_topic_matches_both),
 		cmocka_unit_test(the_share_is_taken_off),
 		cmocka_unit_test(a_filter_has_at_most_65535_bytes),
+		cmocka_unit_test(the_daemons_own_topics_are_told_from_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
