@@ -6,8 +6,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-/* The least that a broker may send us in one packet, so that what is too
- * large for a handler still arrives and is buried where it can be seen. */
+/*
+ * The least that a broker may send us in one packet, so that what is too large
+ * for a handler still arrives and is buried where it can be seen.
+ */
 #define PACKET_MIN_BYTES   (1024 * 1024)
 #define PACKET_PER_PAYLOAD 4
 
@@ -163,7 +165,7 @@ static int unix_errno(const char *path)
 {
 	AUTO_CLOSE int fd =
 		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 
 	if (strlen(path) >= sizeof(sun.sun_path))
 		return ENAMETOOLONG;
@@ -197,6 +199,7 @@ static enum err start(struct link *l, unsigned receive_maximum,
 		return ERR_LINK;
 	}
 	l->wired = is_unix;
+	l->was_reset = err_no == ECONNRESET || err_no == EPIPE;
 	fcntl(mosquitto_socket(l->mosq), F_SETFD, FD_CLOEXEC);
 	return OK;
 }

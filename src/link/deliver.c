@@ -146,7 +146,7 @@ void on_message(struct mosquitto *m UNUSED, void *arg,
 		const mosquitto_property *props)
 {
 	struct link *l = arg;
-	struct copies c = {0};
+	struct copies c = { 0 };
 	struct event ev = {
 		.topic = span_str(msg->topic),
 		.qos = (uint8_t)msg->qos,

@@ -76,7 +76,7 @@ static enum err settle(struct link *l, int rc)
 }
 
 /*
- * The TCP connect, which the library leaves to chance.  Its first TLS write
+ * The TCP connect, which the library leaves to chance.  Its first steps of TLS
  * may have swallowed SO_ERROR; a socket without peer has failed then.
  */
 static enum err wire(struct link *l)
@@ -90,7 +90,7 @@ static enum err wire(struct link *l)
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err_no, &len))
 		err_no = errno;
 	if (!err_no && getpeername(fd, (struct sockaddr *)&peer, &peer_len))
-		err_no = ECONNREFUSED;
+		err_no = l->was_reset ? ECONNRESET : ECONNREFUSED;
 	if (err_no)
 		return link_down(l, MOSQ_ERR_ERRNO, err_no);
 	l->wired = true;

@@ -34,10 +34,11 @@ struct link {
 	int64_t max_payload;
 	enum link_state state;
 	struct link_report report;
-	bool wired;  /* the socket is connected; TLS may still shake hands */
-	bool ending; /* the end is ours */
-	int broken;  /* MOSQ_ERR_... found in a callback, 0: none */
-	bool ended;  /* the library said so, with these two */
+	bool wired;	/* the socket is connected; TLS may still shake hands */
+	bool was_reset; /* before the first look at the socket */
+	bool ending;	/* the end is ours */
+	int broken;	/* MOSQ_ERR_... found in a callback, 0: none */
+	bool ended;	/* the library said so, with these two */
 	int end_code, err_no;
 	struct tls_words tls;
 

@@ -43,23 +43,30 @@ static void say_code(struct link *l, const char *peer)
 
 #define WRONG_PORT "(is this an MQTT port, with or without TLS as url says?)"
 
+/* With TLS, the alert that says why may be lost with the connection. */
+static const char *cut_short(const struct link *l)
+{
+	if (l->bc->transport != TRANSPORT_TLS)
+		return "closed before it answered " WRONG_PORT;
+	return l->bc->cert ? "closed during TLS: does the broker accept cert "
+			     "and key, and is this its TLS port?"
+			   : "closed during TLS: does the broker want a "
+			     "certificate (cert and key), and is this its "
+			     "TLS port?";
+}
+
 /* What the system says, and where to look first. */
 static const char *system_cause(const struct link *l, int err_no)
 {
 	switch (err_no) {
-	case EPROTO: return "TLS failed";
+	case EPROTO: /* the library's word for any end of a TLS connection */
 	case ECONNRESET:
 	case EPIPE:
-		/* The alert that says why may be lost with the connection. */
-		if (l->state != LINK_CONNECTING)
-			break;
-		return l->bc->transport != TRANSPORT_TLS
-			       ? "closed before it answered " WRONG_PORT
-		       : l->bc->cert
-			       ? "closed during TLS: does the broker accept "
-				 "cert and key?"
-			       : "closed during TLS: does the broker want a "
-				 "certificate (cert and key)?";
+		if (l->state == LINK_CONNECTING)
+			return cut_short(l);
+		if (err_no == EPROTO)
+			return "the TLS connection broke";
+		break;
 	case ECONNREFUSED:
 		return "Connection refused: does the broker run, and is url "
 		       "where it listens?";
