@@ -125,7 +125,7 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/libsupport.a $(B)/lib$(PROG).a
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(FIRST) $(B)/libsupport.a \
 		$(B)/lib$(PROG).a $(LIBS) -lcmocka -lpthread
 
-BENCH_OBJ	:= $(addprefix $(B)/tests/bench/,broker.o consumer.o process.o)
+BENCH_OBJ	:= $(addprefix $(B)/tests/bench/,broker.o consumer.o measure.o)
 $(B)/tests/bench/bench: FIRST = $(BENCH_OBJ)
 $(B)/tests/bench/bench: $(BENCH_OBJ)
 $(B)/tests/bench/counter.so: tests/bench/counter.c $(B)/flags

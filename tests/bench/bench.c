@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/defs.h"
+#include "../support/host.h"
 #include "broker.h"
 #include "consumer.h"
-#include "process.h"
+#include "measure.h"
 
 #define EVENTS	  100000
 #define PAIRS	  3
@@ -96,9 +96,9 @@ static struct run measure(enum contestant who)
 	consumer_wait(&c, bench.events, POLL_MS);
 	r = (struct run){ {
 		[RATE] = bench.events / seconds_since(c.started_us),
-		[CPU] = (double)process_cpu_us(c.pid) / bench.events,
-		[RSS] = (double)process_kib(c.pid, "VmHWM") / 1024,
-		[ANON] = (double)process_kib(c.pid, "RssAnon") / 1024,
+		[CPU] = (double)measure_cpu_us(c.pid) / bench.events,
+		[RSS] = (double)measure_kib(c.pid, "VmHWM") / 1024,
+		[ANON] = (double)measure_kib(c.pid, "RssAnon") / 1024,
 	} };
 	consumer_stop(&c);
 	consumer_check(&c, bench.events);

@@ -1,37 +1,19 @@
 #include "broker.h"
 
-#include <arpa/inet.h>
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
-#include <netinet/in.h>
+#include <signal.h>
 #include <stdio.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/defs.h"
-#include "process.h"
+#include "../support/host.h"
+#include "measure.h"
 
 #define SESSION_EXPIRY_S 3600
-#define READY_MS	 5000
 #define ANSWER_US	 10000000
 #define FILL_US		 60000000
 #define UNANSWERED	 1000 /* publishes under way */
 #define EVENT_SIZE	 256
-
-/* Taken by someone else in between, the broker ends and that is seen. */
-static int free_port(void)
-{
-	struct sockaddr_in sin = {.sin_family = AF_INET,
-				  .sin_addr = {htonl(INADDR_LOOPBACK)}};
-	socklen_t len = sizeof(sin);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	must(fd >= 0 && !bind(fd, (struct sockaddr *)&sin, sizeof(sin)) &&
-		     !getsockname(fd, (struct sockaddr *)&sin, &len),
-	     "no free port");
-	close(fd);
-	return ntohs(sin.sin_port);
-}
 
 struct client {
 	struct mosquitto *mosq;
@@ -69,7 +51,7 @@ static void client_open(struct client *c, const struct broker *b,
 	mosquitto_property *list = NULL;
 	int rc;
 
-	*c = (struct client){.mosq = mosquitto_new(id, !id, c)};
+	*c = (struct client){ .mosq = mosquitto_new(id, !id, c) };
 	must(c->mosq, "mosquitto_new");
 	mosquitto_connect_callback_set(c->mosq, on_connect);
 	mosquitto_subscribe_callback_set(c->mosq, on_subscribe);
@@ -81,13 +63,8 @@ static void client_open(struct client *c, const struct broker *b,
 		mosquitto_property_add_int32(&list,
 					     MQTT_PROP_SESSION_EXPIRY_INTERVAL,
 					     SESSION_EXPIRY_S);
-	for (int ms = 0;; ms += 10) {
-		rc = mosquitto_connect_bind_v5(c->mosq, "127.0.0.1", b->port,
-					       60, NULL, list);
-		if (!rc || ms >= READY_MS || !process_runs(b->pid))
-			break;
-		sleep_ms(10);
-	}
+	rc = mosquitto_connect_bind_v5(c->mosq, "127.0.0.1", b->port, 60, NULL,
+				       list);
 	must(!rc, "no mosquitto on port %d: %s, see %s/mosquitto.log", b->port,
 	     mosquitto_strerror(rc), b->dir);
 	mosquitto_property_free_all(&list);
@@ -112,13 +89,8 @@ static void make_session(const struct broker *b)
 
 void broker_start(struct broker *b, const char *dir)
 {
-	char conf[600], log[600];
-	char *argv[] = {(char[]){"mosquitto"}, (char[]){"-c"}, conf, NULL};
-
-	*b = (struct broker){.port = free_port()};
+	*b = (struct broker){ .port = port_reserve() };
 	snprintf(b->dir, sizeof(b->dir), "%s", dir);
-	snprintf(conf, sizeof(conf), "%s/mosquitto.conf", dir);
-	snprintf(log, sizeof(log), "%s/mosquitto.log", dir);
 	file_put(dir, "mosquitto.conf",
 		 "listener %d 127.0.0.1\n"
 		 "allow_anonymous true\n"
@@ -128,13 +100,15 @@ void broker_start(struct broker *b, const char *dir)
 		 "max_inflight_messages 0\n"
 		 "set_tcp_nodelay true\n%s",
 		 b->port, getuid() ? "" : "user root\n");
-	b->pid = process_start(argv, log);
+	must(mosquitto_start(dir, b->port, &b->pid),
+	     "mosquitto does not listen on port %d, see %s/mosquitto.log",
+	     b->port, dir);
 	make_session(b);
 }
 
 void broker_stop(struct broker *b)
 {
-	process_stop(b->pid);
+	process_stop(b->pid, SIGTERM);
 }
 
 /* Well spread and the same each time (splitmix64). */

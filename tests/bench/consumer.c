@@ -2,14 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../support/host.h"
 #include "broker.h"
-#include "process.h"
+#include "measure.h"
 
 #define WAIT_US 60000000
 
@@ -31,7 +33,7 @@ static const char config[] = "[store]\n"
 void consumer_init(struct consumer *c, enum contestant who, const char *build,
 		   const char *dir, int port)
 {
-	*c = (struct consumer){.who = who, .build = build};
+	*c = (struct consumer){ .who = who, .build = build };
 	snprintf(c->dir, sizeof(c->dir), "%s", dir);
 	snprintf(c->store, sizeof(c->store), "%s/store.db", dir);
 	file_put(dir, "mqonce.conf", config, c->store, dir, port, dir);
@@ -61,9 +63,10 @@ void consumer_fini(struct consumer *c)
 void consumer_start(struct consumer *c, int port)
 {
 	char program[600], log[600], conf[600], number[16];
-	char *limit[] = {program, c->store, number, (char[]){BROKER_CLIENT_ID},
-			 NULL};
-	char *mqonce[] = {program, (char[]){"run"}, (char[]){"-c"}, conf, NULL};
+	char *limit[] = { program, c->store, number,
+			  (char[]){ BROKER_CLIENT_ID }, NULL };
+	char *mqonce[] = { program, (char[]){ "run" }, (char[]){ "-c" }, conf,
+			   NULL };
 
 	snprintf(program, sizeof(program), "%s/%s", c->build,
 		 c->who == LIMIT ? "tests/bench/limit" : "mqonce");
@@ -71,7 +74,7 @@ void consumer_start(struct consumer *c, int port)
 	snprintf(conf, sizeof(conf), "%s/mqonce.conf", c->dir);
 	snprintf(number, sizeof(number), "%d", port);
 	c->started_us = now_us();
-	c->pid = process_start(c->who == LIMIT ? limit : mqonce, log);
+	c->pid = process_start(c->who == LIMIT ? limit : mqonce, log, NULL);
 }
 
 static struct counts *map_counts(const char *path)
@@ -104,7 +107,7 @@ void consumer_start_counted(struct consumer *c, int port)
 
 void consumer_stop(struct consumer *c)
 {
-	process_stop(c->pid);
+	process_stop(c->pid, SIGTERM);
 }
 
 /* False while the consumer has not made its tables. */

@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	mosquitto_lib_init();
 	m = open_link(atoi(argv[2]), argv[3]);
 	for (;;) { /* until a signal */
-		struct pollfd p = {mosquitto_socket(m), POLLIN, 0};
+		struct pollfd p = { mosquitto_socket(m), POLLIN, 0 };
 
 		if (poll(&p, 1, 1000) > 0)
 			turn(m);

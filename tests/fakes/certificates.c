@@ -4,20 +4,10 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #define DAY_S 86400
 
 #define DEFAULT_NAMES "DNS:localhost,IP:127.0.0.1"
-
-static void must(bool ok, const char *what)
-{
-	if (!ok) {
-		fprintf(stderr, "certificates: %s failed\n", what);
-		abort();
-	}
-}
 
 static void extend(X509 *cert, X509 *issuer, int nid, const char *value)
 {
@@ -27,7 +17,7 @@ static void extend(X509 *cert, X509 *issuer, int nid, const char *value)
 	X509V3_set_ctx_nodb(&ctx);
 	X509V3_set_ctx(&ctx, issuer, cert, NULL, NULL, 0);
 	x = X509V3_EXT_conf_nid(NULL, &ctx, nid, value);
-	must(x && X509_add_ext(cert, x, -1), "extension");
+	must(x && X509_add_ext(cert, x, -1), "no extension %s", value);
 	X509_EXTENSION_free(x);
 }
 
@@ -47,13 +37,14 @@ static X509 *make(const char *name, EVP_PKEY *key, X509 *issuer,
 	X509_set_pubkey(cert, key);
 	must(X509_NAME_add_entry_by_txt(n, "CN", MBSTRING_ASC,
 					(const unsigned char *)name, -1, -1, 0),
-	     "name");
+	     "no name %s", name);
 	X509_set_issuer_name(cert, issuer ? X509_get_subject_name(issuer) : n);
 	if (issuer)
 		extend(cert, issuer, NID_subject_alt_name, spec->names);
 	else
 		extend(cert, cert, NID_basic_constraints, "critical,CA:TRUE");
-	must(X509_sign(cert, issuer ? issuer_key : key, EVP_sha256()), "sign");
+	must(X509_sign(cert, issuer ? issuer_key : key, EVP_sha256()),
+	     "%s cannot sign", name);
 	return cert;
 }
 
@@ -61,12 +52,12 @@ static void save(const char *path, X509 *cert, EVP_PKEY *key)
 {
 	FILE *f = fopen(path, "w");
 
-	must(f, path);
+	must(f, "%s", path);
 	if (cert)
-		must(PEM_write_X509(f, cert), path);
+		must(PEM_write_X509(f, cert), "%s", path);
 	if (key)
 		must(PEM_write_PrivateKey(f, key, NULL, NULL, 0, NULL, NULL),
-		     path);
+		     "%s", path);
 	fclose(f);
 }
 
@@ -77,8 +68,7 @@ static void path(char buf[CERT_PATH_SIZE], const char *dir, const char *name)
 
 static void name_files(struct certificates *c)
 {
-	snprintf(c->dir, sizeof(c->dir), "/tmp/mqonce-certs-XXXXXX");
-	must(mkdtemp(c->dir), "mkdtemp");
+	folder_temp(c->dir);
 	path(c->ca, c->dir, "ca.pem");
 	path(c->other_ca, c->dir, "other-ca.pem");
 	path(c->cert, c->dir, "cert.pem");
@@ -89,8 +79,9 @@ static void name_files(struct certificates *c)
 
 void certificates_make(struct certificates *c, const struct cert_spec *spec)
 {
-	static const struct cert_spec ca = {.from_days = -400, .to_days = 400};
-	struct cert_spec s = spec ? *spec : (struct cert_spec){0};
+	static const struct cert_spec ca = { .from_days = -400,
+					     .to_days = 400 };
+	struct cert_spec s = spec ? *spec : (struct cert_spec){ 0 };
 	EVP_PKEY *ca_key = EVP_EC_gen("P-256"), *key = EVP_EC_gen("P-256");
 	X509 *root, *other, *server, *client;
 
@@ -119,11 +110,5 @@ void certificates_make(struct certificates *c, const struct cert_spec *spec)
 
 void certificates_remove(struct certificates *c)
 {
-	unlink(c->ca);
-	unlink(c->other_ca);
-	unlink(c->cert);
-	unlink(c->key);
-	unlink(c->client_cert);
-	unlink(c->client_key);
-	rmdir(c->dir);
+	folder_remove(c->dir);
 }

@@ -5,7 +5,7 @@
 #ifndef TESTS_CERTIFICATES_H
 #define TESTS_CERTIFICATES_H
 
-#include <stdbool.h>
+#include "../support/host.h"
 
 #define CERT_PATH_SIZE 128
 
@@ -15,13 +15,13 @@ struct cert_spec {
 };
 
 struct certificates {
-	char dir[64];
+	char dir[FOLDER_SIZE];
 	char ca[CERT_PATH_SIZE], other_ca[CERT_PATH_SIZE];
 	char cert[CERT_PATH_SIZE], key[CERT_PATH_SIZE];
 	char client_cert[CERT_PATH_SIZE], client_key[CERT_PATH_SIZE];
 };
 
-/* Aborts when it cannot; @spec may be NULL. */
+/* Ends the program when it cannot; @spec may be NULL. */
 void certificates_make(struct certificates *c, const struct cert_spec *spec);
 void certificates_remove(struct certificates *c);
 

@@ -15,17 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RECORD_MAX 16384
-#define LINGER_MS  100
+#include "../support/host.h"
 
-static void must(bool ok, const char *what)
-{
-	if (!ok) {
-		fprintf(stderr, "scripted broker: %s: %s\n", what,
-			strerror(errno));
-		abort();
-	}
-}
+#define RECORD_MAX 16384
+#define LINGER_MS  1000 /* for the client to hang up too */
 
 int64_t scripted_now_ms(void)
 {
@@ -41,7 +34,7 @@ void *scripted_grow(void *list, size_t len, size_t *size, size_t element)
 		return list;
 	*size = *size ? *size * 2 : 16;
 	list = realloc(list, *size * element);
-	must(list, "memory");
+	must(list, "scripted broker: out of memory");
 	return list;
 }
 
@@ -52,7 +45,7 @@ void bytes_put(struct bytes *b, const void *data, size_t len)
 	if (b->len + len > b->size) {
 		b->size = (b->len + len) * 2;
 		b->data = realloc(b->data, b->size);
-		must(b->data, "memory");
+		must(b->data, "scripted broker: out of memory");
 	}
 	memcpy(b->data + b->len, data, len);
 	b->len += len;
@@ -67,25 +60,31 @@ void bytes_drop(struct bytes *b, size_t len)
 void bytes_fini(struct bytes *b)
 {
 	free(b->data);
-	*b = (struct bytes){0};
+	*b = (struct bytes){ 0 };
 }
 
 static void wake(struct scripted_broker *b)
 {
 	uint64_t one = 1;
 
-	must(write(b->wake_fd, &one, sizeof(one)) == sizeof(one), "wake");
+	must(write(b->wake_fd, &one, sizeof(one)) == sizeof(one),
+	     "scripted broker: wake");
 }
 
-/* Closing with bytes unread would reset what is still on its way out. */
+/*
+ * Closing with bytes unread, or before the last ones came, would reset what is
+ * still on its way out: a TLS alert, a DISCONNECT.
+ */
 static void let_go(int fd)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	int64_t end_ms = scripted_now_ms() + LINGER_MS, left_ms = LINGER_MS;
 	char buf[4096];
 
 	shutdown(fd, SHUT_WR);
-	while (poll(&p, 1, LINGER_MS) == 1 && read(fd, buf, sizeof(buf)) > 0)
-		;
+	while (left_ms > 0 && poll(&p, 1, (int)left_ms) == 1 &&
+	       read(fd, buf, sizeof(buf)) > 0)
+		left_ms = end_ms - scripted_now_ms();
 }
 
 static void hang_up(struct scripted_broker *b)
@@ -94,7 +93,7 @@ static void hang_up(struct scripted_broker *b)
 
 	if (c->fd < 0)
 		return;
-	if (c->ssl && !c->kill)
+	if (c->ssl && SSL_is_init_finished(c->ssl) && !c->kill)
 		SSL_shutdown(c->ssl);
 	if (!c->kill)
 		let_go(c->fd);
@@ -102,7 +101,7 @@ static void hang_up(struct scripted_broker *b)
 	close(c->fd);
 	bytes_fini(&c->in);
 	bytes_fini(&c->out);
-	*c = (struct connection){.fd = -1};
+	*c = (struct connection){ .fd = -1 };
 	b->count[BROKER_CLOSED]++;
 }
 
@@ -115,12 +114,13 @@ static void pick_up(struct scripted_broker *b)
 	if (fd < 0)
 		return;
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	b->conn = (struct connection){.fd = fd};
+	b->conn = (struct connection){ .fd = fd };
 	b->count[BROKER_CONNECTIONS]++;
 	if (!b->ctx)
 		return;
 	b->conn.ssl = SSL_new(b->ctx);
-	must(b->conn.ssl && SSL_set_fd(b->conn.ssl, fd), "TLS");
+	must(b->conn.ssl && SSL_set_fd(b->conn.ssl, fd),
+	     "scripted broker: TLS");
 	SSL_set_accept_state(b->conn.ssl);
 	b->sni[0] = '\0';
 }
@@ -209,13 +209,13 @@ static void *run(void *arg)
 	pthread_mutex_lock(&b->lock);
 	while (!b->stop) {
 		struct pollfd p[2] = {
-			{.fd = b->wake_fd, .events = POLLIN},
-			{.fd = b->conn.fd >= 0 ? b->conn.fd
-			       : b->ignore     ? -1
-					       : b->listen_fd,
-			 .events = b->conn.fd >= 0 && b->conn.out.len
-					   ? POLLIN | POLLOUT
-					   : POLLIN},
+			{ .fd = b->wake_fd, .events = POLLIN },
+			{ .fd = b->conn.fd >= 0 ? b->conn.fd
+				: b->ignore	? -1
+						: b->listen_fd,
+			  .events = b->conn.fd >= 0 && b->conn.out.len
+					    ? POLLIN | POLLOUT
+					    : POLLIN },
 		};
 		bool connected = b->conn.fd >= 0;
 
@@ -257,7 +257,7 @@ static void set_up_tls(struct scripted_broker *b,
 						  SSL_FILETYPE_PEM) == 1 &&
 		     SSL_CTX_use_PrivateKey_file(b->ctx, o->key,
 						 SSL_FILETYPE_PEM) == 1,
-	     o->cert);
+	     "scripted broker: %s, %s", o->cert, o->key);
 	SSL_CTX_set_mode(b->ctx, SSL_MODE_ENABLE_PARTIAL_WRITE |
 					 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	SSL_CTX_set_tlsext_servername_callback(b->ctx, on_sni);
@@ -265,7 +265,7 @@ static void set_up_tls(struct scripted_broker *b,
 	if (!o->client_ca)
 		return;
 	must(SSL_CTX_load_verify_locations(b->ctx, o->client_ca, NULL),
-	     o->client_ca);
+	     "scripted broker: %s", o->client_ca);
 	SSL_CTX_set_verify(b->ctx,
 			   SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
 			   NULL);
@@ -281,20 +281,23 @@ static void open_port(struct scripted_broker *b)
 
 	b->listen_fd =
 		socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	must(!bind(b->listen_fd, (struct sockaddr *)&sin, sizeof(sin)), "bind");
-	must(!getsockname(b->listen_fd, (struct sockaddr *)&sin, &len), "port");
+	must(!bind(b->listen_fd, (struct sockaddr *)&sin, sizeof(sin)),
+	     "bind: %s", strerror(errno));
+	must(!getsockname(b->listen_fd, (struct sockaddr *)&sin, &len),
+	     "port: %s", strerror(errno));
 	b->port = ntohs(sin.sin_port);
 }
 
 static void open_path(struct scripted_broker *b, const char *path)
 {
-	struct sockaddr_un sun = {.sun_family = AF_UNIX};
+	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 
 	snprintf(b->unix_path, sizeof(b->unix_path), "%s", path);
 	snprintf(sun.sun_path, sizeof(sun.sun_path), "%s", path);
 	b->listen_fd =
 		socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	must(!bind(b->listen_fd, (struct sockaddr *)&sun, sizeof(sun)), path);
+	must(!bind(b->listen_fd, (struct sockaddr *)&sun, sizeof(sun)),
+	     "%s: %s", path, strerror(errno));
 }
 
 struct scripted_broker *broker_start(const struct broker_options *o)
@@ -303,7 +306,7 @@ struct scripted_broker *broker_start(const struct broker_options *o)
 	struct scripted_broker *b = calloc(1, sizeof(*b));
 	pthread_condattr_t attr;
 
-	must(b, "memory");
+	must(b, "scripted broker: out of memory");
 	o = o ? o : &plain;
 	pthread_mutex_init(&b->lock, NULL);
 	pthread_condattr_init(&attr);
@@ -318,7 +321,7 @@ struct scripted_broker *broker_start(const struct broker_options *o)
 		open_port(b);
 	if (o->cert)
 		set_up_tls(b, o);
-	must(!listen(b->listen_fd, 16), "listen");
+	must(!listen(b->listen_fd, 16), "listen: %s", strerror(errno));
 	must(!pthread_create(&b->thread, NULL, run, b), "thread");
 	return b;
 }

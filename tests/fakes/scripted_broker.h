@@ -74,7 +74,7 @@ struct broker_packet {
 	size_t body_len;	       /* as received */
 };
 
-/* Aborts when it cannot start; @o may be NULL. */
+/* Ends the program when it cannot start; @o may be NULL. */
 struct scripted_broker *broker_start(const struct broker_options *o);
 void broker_stop(struct scripted_broker *b);
 uint16_t broker_port(const struct scripted_broker *b);

@@ -58,7 +58,7 @@ static void put_packet(struct bytes *out, int type, const struct bytes *body)
 
 static void put_properties(struct bytes *out, const struct broker_publish *p)
 {
-	struct bytes props = {0};
+	struct bytes props = { 0 };
 
 	if (p->content_type) {
 		put_byte(&props, CONTENT_TYPE);
@@ -84,7 +84,7 @@ static void put_properties(struct bytes *out, const struct broker_publish *p)
 
 static struct bytes encode(const struct broker_publish *p, uint16_t id, bool v5)
 {
-	struct bytes body = {0}, packet = {0};
+	struct bytes body = { 0 }, packet = { 0 };
 	size_t len = p->payload_len;
 
 	if (!len && p->payload)
@@ -125,7 +125,7 @@ void mqtt_forget(struct scripted_broker *b)
 		bytes_fini(&s->items[i].v5);
 	}
 	free(s->items);
-	*s = (struct session){0};
+	*s = (struct session){ 0 };
 }
 
 static void send_item(struct scripted_broker *b, struct item *it)
@@ -180,7 +180,7 @@ static void on_connect(struct scripted_broker *b, const uint8_t *body,
 		       size_t len)
 {
 	const struct broker_connack *a = &b->connack;
-	struct bytes answer = {0};
+	struct bytes answer = { 0 };
 	bool clean = len > 7 && body[7] & 0x02;
 	bool present = b->session.exists && !clean;
 
@@ -218,7 +218,7 @@ static size_t behind_header(const struct scripted_broker *b,
 static void on_subscribe(struct scripted_broker *b, const uint8_t *body,
 			 size_t len)
 {
-	struct bytes answer = {0};
+	struct bytes answer = { 0 };
 
 	bytes_put(&answer, body, 2);
 	if (b->conn.v5)
@@ -240,7 +240,7 @@ static void on_subscribe(struct scripted_broker *b, const uint8_t *body,
 static void on_unsubscribe(struct scripted_broker *b, const uint8_t *body,
 			   size_t len)
 {
-	struct bytes answer = {0};
+	struct bytes answer = { 0 };
 
 	bytes_put(&answer, body, 2);
 	if (b->conn.v5) {
@@ -269,7 +269,7 @@ static void on_puback(struct scripted_broker *b, uint16_t id)
 static void on_publish(struct scripted_broker *b, int first,
 		       const struct broker_packet *p)
 {
-	struct bytes answer = {0};
+	struct bytes answer = { 0 };
 
 	if (!(first & 0x06))
 		return;
@@ -335,7 +335,7 @@ static struct broker_packet *record(struct scripted_broker *b, int first,
 static bool speaks_mqtt(const struct scripted_broker *b,
 			const struct broker_packet *p)
 {
-	static const uint8_t name[] = {0, 4, 'M', 'Q', 'T', 'T'};
+	static const uint8_t name[] = { 0, 4, 'M', 'Q', 'T', 'T' };
 
 	if (b->conn.accepted)
 		return p->kind != BROKER_CONNECT;
@@ -360,7 +360,8 @@ static void on_packet(struct scripted_broker *b, int first, const uint8_t *body,
 	case BROKER_PUBLISH: on_publish(b, first, p); break;
 	case BROKER_PINGREQ:
 		if (!b->mute_pings)
-			put_packet(&b->conn.out, PINGRESP, &(struct bytes){0});
+			put_packet(&b->conn.out, PINGRESP,
+				   &(struct bytes){ 0 });
 		break;
 	case BROKER_DISCONNECT: b->conn.closing = true; break;
 	default: break;

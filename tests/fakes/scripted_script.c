@@ -123,7 +123,7 @@ void broker_send(struct scripted_broker *b, const void *bytes, size_t len)
 /* 3.1.1 has no such packet: it just closes. */
 void broker_disconnect(struct scripted_broker *b, uint8_t reason)
 {
-	const uint8_t packet[] = {0xE0, 2, reason, 0};
+	const uint8_t packet[] = { 0xE0, 2, reason, 0 };
 
 	lock(b);
 	if (b->conn.fd >= 0 && b->conn.v5)
@@ -160,8 +160,8 @@ bool broker_wait(struct scripted_broker *b, enum broker_count what, uint64_t n,
 		 int limit_ms)
 {
 	int64_t end_ms = scripted_now_ms() + limit_ms;
-	struct timespec end = {.tv_sec = end_ms / 1000,
-			       .tv_nsec = end_ms % 1000 * 1000000};
+	struct timespec end = { .tv_sec = end_ms / 1000,
+				.tv_nsec = end_ms % 1000 * 1000000 };
 	int rc = 0;
 	bool met;
 

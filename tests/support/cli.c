@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -38,14 +37,8 @@ const char *cli_path(const struct gateway *g, const char *name)
 const char *cli_expand(const struct gateway *g, const char *text)
 {
 	static char out[1024];
-	size_t n = 0;
 
-	for (; *text && n + sizeof(g->dir) < sizeof(out); text++)
-		if (text[0] == '@' && text[1] == 'D')
-			n += (size_t)sprintf(out + n, "%s", g->dir), text++;
-		else
-			out[n++] = *text;
-	out[n] = '\0';
+	gateway_expand(g, text, out, sizeof(out));
 	return out;
 }
 
@@ -72,7 +65,8 @@ void cli_file_into(const char *path, char *buf, size_t size)
 	free(text);
 }
 
-static void become(struct gateway *g, const struct how *how)
+/* In the child. */
+static void prepare(struct gateway *g, const struct how *how)
 {
 	int out = how->out_fd ? how->out_fd
 			      : open(cli_path(g, "out"),
@@ -93,16 +87,11 @@ static void become(struct gateway *g, const struct how *how)
 
 static int wait_for(pid_t pid)
 {
-	int status;
+	int status = -1;
 
-	for (int i = 0; i < LIMIT_MS / 2; i++) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return WIFEXITED(status) ? WEXITSTATUS(status)
-						 : -WTERMSIG(status);
-		usleep(2000);
-	}
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
+	if (process_wait(pid, LIMIT_MS, &status))
+		return status;
+	process_stop(pid, SIGKILL);
 	fail_msg("it does not end");
 	return -1;
 }
@@ -121,12 +110,10 @@ void cli_run_how(struct gateway *g, struct ran *r, const char *args,
 	argv[argc++] = (char[]){ "-c" };
 	argv[argc++] = g->conf;
 	argv[argc] = NULL;
-	pid = fork();
-	assert_true(pid >= 0);
+	pid = process_fork();
 	if (!pid) {
-		become(g, how);
-		execv(argv[0], argv);
-		_exit(127);
+		prepare(g, how);
+		process_become(argv);
 	}
 	r->status = wait_for(pid);
 	r->out[0] = '\0';

@@ -50,7 +50,7 @@ struct gateway *cli_gateway(void);
 
 /* The name of a file of @g; good for three more calls. */
 const char *cli_path(const struct gateway *g, const char *name);
-/* @D in @text is the directory of @g; good until the next call. */
+/* gateway_expand(); good until the next call. */
 const char *cli_expand(const struct gateway *g, const char *text);
 /* NUL-terminated; for the caller to free(). */
 char *cli_file(const char *path, size_t *ret_len);

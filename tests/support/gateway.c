@@ -1,29 +1,17 @@
 #include "gateway.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <mosquitto.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "test.h"
 
-static void sleep_ms(int ms)
-{
-	nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000L }, NULL);
-}
-
-/* @D and @P are replaced, @H is the handler file. */
-static void expand(const struct gateway *g, const char *text, char *out,
-		   size_t size)
+void gateway_expand(const struct gateway *g, const char *text, char *out,
+		    size_t size)
 {
 	size_t n = 0;
 
@@ -34,9 +22,9 @@ static void expand(const struct gateway *g, const char *text, char *out,
 				n += (size_t)snprintf(out + n, size - n, "%d",
 						      g->port);
 			else
-				n += (size_t)snprintf(out + n, size - n, "%s%s",
-						      g->dir, *text == 'H'
-						      ? "/h.sql" : "");
+				n += (size_t)snprintf(
+					out + n, size - n, "%s%s", g->dir,
+					*text == 'H' ? "/h.sql" : "");
 		} else {
 			out[n++] = *text;
 		}
@@ -46,88 +34,23 @@ static void expand(const struct gateway *g, const char *text, char *out,
 
 void gateway_file(struct gateway *g, const char *name, const char *text)
 {
-	char path[160], out[16384];
-	FILE *f;
+	char out[16384];
 
-	expand(g, text, out, sizeof(out));
-	snprintf(path, sizeof(path), "%s/%s", g->dir, name);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_true(fputs(out, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-}
-
-static int free_port(void)
-{
-	struct sockaddr_in sa = { .sin_family = AF_INET,
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(sa);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
-	close(fd);
-	return ntohs(sa.sin_port);
-}
-
-/* A child that dies with us; its output goes to @log. */
-static pid_t spawn(char *const argv[], const char *log, const char *env)
-{
-	pid_t parent = getpid(), pid = fork();
-	int fd;
-
-	assert_true(pid >= 0);
-	if (pid)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(126);
-	fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-	dup2(fd, STDOUT_FILENO);
-	dup2(fd, STDERR_FILENO);
-	if (env)
-		putenv(strdup(env));
-	setenv("PATH", "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin", 1);
-	execvp(argv[0], argv);
-	_exit(127);
-}
-
-static bool listens(int port)
-{
-	struct sockaddr_in sa = { .sin_family = AF_INET,
-				  .sin_port = htons((uint16_t)port),
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	bool ok = connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0;
-
-	close(fd);
-	return ok;
+	gateway_expand(g, text, out, sizeof(out));
+	file_put(g->dir, name, "%s", out);
 }
 
 void gateway_broker_start(struct gateway *g)
 {
-	char conf[128], log[128];
-	char *argv[] = { (char[]){ "mosquitto" }, (char[]){ "-c" }, conf, NULL };
-
-	snprintf(conf, sizeof(conf), "%s/mosquitto.conf", g->dir);
-	snprintf(log, sizeof(log), "%s/mosquitto.log", g->dir);
-	g->broker = spawn(argv, log, NULL);
-	for (int i = 0; i < 500; i++) {
-		if (listens(g->port))
-			return;
-		sleep_ms(10);
-	}
-	fail_msg("mosquitto does not listen; see %s", log);
+	if (!mosquitto_start(g->dir, g->port, &g->broker))
+		fail_msg("mosquitto does not listen; see %s/mosquitto.log",
+			 g->dir);
 }
 
 void gateway_broker_end(struct gateway *g, int signal)
 {
-	int status;
-
-	if (!g->broker)
-		return;
-	kill(g->broker, signal);
-	waitpid(g->broker, &status, 0);
+	if (g->broker)
+		process_stop(g->broker, signal);
 	g->broker = 0;
 }
 
@@ -136,7 +59,8 @@ static void write_configuration(struct gateway *g,
 {
 	char text[8192];
 
-	snprintf(text, sizeof(text), "%s%sallow_anonymous true\n"
+	snprintf(text, sizeof(text),
+		 "%s%sallow_anonymous true\n"
 		 "max_queued_messages 100000\nuser root\n%s",
 		 o->no_listener ? "" : "listener @P 127.0.0.1",
 		 o->no_listener ? "" : "\n", o->mosquitto ? o->mosquitto : "");
@@ -146,7 +70,8 @@ static void write_configuration(struct gateway *g,
 	snprintf(text, sizeof(text),
 		 "[store]\npath = @D/store/s.db\nschema = @D/s.sql\n"
 		 "[broker]\nurl = %s\nclient_id = gw\nsession_expiry = 1h\n"
-		 "%s\n%s", o->url ? o->url : "mqtt://127.0.0.1:@P",
+		 "%s\n%s",
+		 o->url ? o->url : "mqtt://127.0.0.1:@P",
 		 o->broker ? o->broker : "", o->groups);
 	gateway_file(g, "mqonce.conf", text);
 }
@@ -158,11 +83,10 @@ struct gateway *gateway_new(const struct gateway_options *o)
 
 	assert_non_null(g);
 	g->program = program ? program : "build/host/mqonce";
-	snprintf(g->dir, sizeof(g->dir), "/tmp/mqonce-sys-XXXXXX");
-	assert_non_null(mkdtemp(g->dir));
+	folder_temp(g->dir);
 	snprintf(g->conf, sizeof(g->conf), "%s/mqonce.conf", g->dir);
 	snprintf(g->log, sizeof(g->log), "%s/daemon.log", g->dir);
-	g->port = o->no_broker ? o->port : free_port();
+	g->port = o->no_broker ? o->port : port_reserve();
 	g->no_listener = o->no_listener;
 	write_configuration(g, o);
 	if (!o->no_broker)
@@ -172,13 +96,10 @@ struct gateway *gateway_new(const struct gateway_options *o)
 
 void gateway_free(struct gateway *g)
 {
-	char command[128];
-
 	if (g->daemon)
 		gateway_end(g, SIGKILL);
 	gateway_broker_end(g, SIGKILL);
-	snprintf(command, sizeof(command), "rm -rf '%s'", g->dir);
-	assert_int_equal(system(command), 0);
+	folder_remove(g->dir);
 	free(g);
 }
 
@@ -187,7 +108,7 @@ void gateway_start(struct gateway *g, const char *env)
 	char *argv[] = { strdup(g->program), (char[]){ "run" },
 			 (char[]){ "-c" }, g->conf, NULL };
 
-	g->daemon = spawn(argv, g->log, env);
+	g->daemon = process_start(argv, g->log, env);
 	free(argv[0]);
 }
 
@@ -195,7 +116,7 @@ bool gateway_ended(struct gateway *g)
 {
 	int status;
 
-	if (waitpid(g->daemon, &status, WNOHANG) != g->daemon)
+	if (!process_wait(g->daemon, 0, &status))
 		return false;
 	g->daemon = 0;
 	return true;
@@ -203,18 +124,12 @@ bool gateway_ended(struct gateway *g)
 
 int gateway_wait_end(struct gateway *g, int limit_ms)
 {
-	int status = 0;
+	int status = -1;
 
-	for (int i = 0; i < limit_ms / 5; i++) {
-		if (waitpid(g->daemon, &status, WNOHANG) == g->daemon) {
-			g->daemon = 0;
-			return WIFEXITED(status) ? WEXITSTATUS(status)
-						 : -WTERMSIG(status);
-		}
-		sleep_ms(5);
-	}
-	fail_msg("the daemon does not end");
-	return -1;
+	if (!process_wait(g->daemon, limit_ms, &status))
+		fail_msg("the daemon does not end");
+	g->daemon = 0;
+	return status;
 }
 
 int gateway_end(struct gateway *g, int signal)
@@ -247,7 +162,9 @@ void gateway_publish(struct gateway *g, const char *topic,
 	assert_int_equal(mosquitto_connect(m, "127.0.0.1", g->port, 60), 0);
 	for (unsigned i = 0; i < n; i++) {
 		assert_int_equal(mosquitto_publish(m, NULL, topic,
-			(int)strlen(payloads[i]), payloads[i], 1, false), 0);
+						   (int)strlen(payloads[i]),
+						   payloads[i], 1, false),
+				 0);
 		if (i % 16 == 0)
 			assert_int_equal(mosquitto_loop(m, 0, 1), 0);
 	}
@@ -266,7 +183,8 @@ int64_t gateway_int(struct gateway *g, const char *sql)
 	int64_t v = -1;
 
 	snprintf(path, sizeof(path), "%s/store/s.db", g->dir);
-	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK) {
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) ==
+	    SQLITE_OK) {
 		sqlite3_busy_timeout(db, 2000);
 		if (!sqlite3_prepare_v2(db, sql, -1, &q, NULL) &&
 		    sqlite3_step(q) == SQLITE_ROW)

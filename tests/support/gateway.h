@@ -10,19 +10,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "host.h"
+
 struct gateway_options {
-	const char *mosquitto;	/* more lines for mosquitto.conf; @D, @P */
-	const char *url;	/* default mqtt://127.0.0.1:@P */
-	const char *broker;	/* more lines for [broker] */
-	const char *groups;	/* [limits] and groups; @H is the handler file */
+	const char *mosquitto; /* more lines for mosquitto.conf; @D, @P */
+	const char *url;       /* default mqtt://127.0.0.1:@P */
+	const char *broker;    /* more lines for [broker] */
+	const char *groups;    /* [limits] and groups; @H is the handler file */
 	const char *schema, *handler;
-	bool no_listener;	/* @mosquitto names its own */
-	bool no_broker;		/* another one listens at @port */
+	bool no_listener; /* @mosquitto names its own */
+	bool no_broker;	  /* another one listens at @port */
 	int port;
 };
 
 struct gateway {
-	char dir[64], conf[80], log[80];
+	char dir[FOLDER_SIZE], conf[80], log[80];
 	int port;
 	pid_t broker, daemon;
 	const char *program;
@@ -66,7 +68,11 @@ void gateway_wait_log(struct gateway *g, const char *text, unsigned times,
 int gateway_command(struct gateway *g, char *out, unsigned size,
 		    const char *args);
 
-/* Writes @text (with @D and @P replaced) to the file @name. */
+/* Replaces @D by the directory, @P by the port, @H by the handler file. */
+void gateway_expand(const struct gateway *g, const char *text, char *out,
+		    size_t size);
+
+/* Writes @text, expanded, to the file @name. */
 void gateway_file(struct gateway *g, const char *name, const char *text);
 
 #endif

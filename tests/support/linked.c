@@ -115,8 +115,8 @@ enum err linked_open(struct linked *k)
 
 static short wait_for_link(struct linked *k, int wait_ms)
 {
-	struct pollfd p = {.fd = link_fd(k->link),
-			   .events = link_interest(k->link)};
+	struct pollfd p = { .fd = link_fd(k->link),
+			    .events = link_interest(k->link) };
 
 	if (link_has_buffered(k->link))
 		return POLLIN;
@@ -172,8 +172,8 @@ bool linked_until_counted(struct linked *k, enum broker_count what, uint64_t n)
 
 void linked_subscribed(struct linked *k)
 {
-	static const char *const filters[] = {"#"};
-	static const enum retained retained[] = {RETAINED_IGNORE};
+	static const char *const filters[] = { "#" };
+	static const enum retained retained[] = { RETAINED_IGNORE };
 	unsigned before = k->subacks;
 	int64_t end_ms = clock_boot_ms() + LINKED_MS;
 

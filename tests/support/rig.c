@@ -4,21 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "../fakes/fake_clock.h"
 #include "../fakes/fake_link.h"
 #include "test.h"
-
-static void write_text(const char *path, const char *text)
-{
-	FILE *f = fopen(path, "w");
-
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
-}
 
 /* @H and @D are replaced. */
 static void expand(const struct rig *r, const char *text, char *out,
@@ -40,16 +29,15 @@ static void expand(const struct rig *r, const char *text, char *out,
 
 static void load_config(struct rig *r, const char *groups)
 {
-	char text[8192], tail[6144], path[128];
+	char text[8192], tail[6144];
 	struct err_detail why = { "" };
 
 	expand(r, groups, tail, sizeof(tail));
 	snprintf(text, sizeof(text),
 		 "[store]\npath = %s/store.db\nschema = %s/s.sql\n"
 		 "max_size = 16M\n[broker]\nurl = mqtt://127.0.0.1:1\n"
-		 "client_id = rig\nsession_expiry = 1h\n%s", r->dir, r->dir,
-		 tail);
-	snprintf(path, sizeof(path), "%s/conf", r->dir);
+		 "client_id = rig\nsession_expiry = 1h\n%s",
+		 r->dir, r->dir, tail);
 	if (config_parse("conf", span_str(text), &r->config, &why))
 		fail_msg("configuration: %s", why.text);
 }
@@ -66,28 +54,24 @@ void rig_start(struct rig *r)
 	r->d = (struct daemon){ .config = r->config };
 	if (daemon_open(&r->d, &why))
 		fail_msg("%s", why.text);
-	r->events = (struct link_events){ .arg = r,
-					  .on_delivery = on_delivery };
+	r->events =
+		(struct link_events){ .arg = r, .on_delivery = on_delivery };
 }
 
 void rig_stop(struct rig *r)
 {
-	daemon_close(&r->d, ERR_BUG);	/* as if killed: nothing is saved */
+	daemon_close(&r->d, ERR_BUG); /* as if killed: nothing is saved */
 }
 
 struct rig *rig_new(const char *sql, const char *handler, const char *groups)
 {
 	struct rig *r = calloc(1, sizeof(*r));
-	char path[128];
 
 	assert_non_null(r);
 	fake_broker_reset();
-	snprintf(r->dir, sizeof(r->dir), "/tmp/mqonce-rig-XXXXXX");
-	assert_non_null(mkdtemp(r->dir));
-	snprintf(path, sizeof(path), "%s/s.sql", r->dir);
-	write_text(path, sql);
-	snprintf(path, sizeof(path), "%s/h.sql", r->dir);
-	write_text(path, handler);
+	folder_temp(r->dir);
+	file_put(r->dir, "s.sql", "%s", sql);
+	file_put(r->dir, "h.sql", "%s", handler);
 	load_config(r, groups);
 	rig_start(r);
 	return r;
@@ -95,26 +79,13 @@ struct rig *rig_new(const char *sql, const char *handler, const char *groups)
 
 void rig_set_handler(struct rig *r, const char *handler)
 {
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/h.sql", r->dir);
-	write_text(path, handler);
+	file_put(r->dir, "h.sql", "%s", handler);
 }
 
 void rig_free(struct rig *r)
 {
-	static const char *const files[] = {
-		"s.sql", "h.sql", "store.db", "store.db-wal", "store.db-shm",
-		"store.db.lock", "store.db.ballast",
-	};
-	char path[128];
-
 	rig_stop(r);
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		snprintf(path, sizeof(path), "%s/%s", r->dir, files[i]);
-		unlink(path);
-	}
-	rmdir(r->dir);
+	folder_remove(r->dir);
 	config_free(r->config);
 	free(r);
 }

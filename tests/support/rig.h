@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 #include "../../src/cmd/daemon.h"
+#include "host.h"
 
 struct rig {
-	char dir[64];
+	char dir[FOLDER_SIZE];
 	struct config *config;
 	struct daemon d;
 	struct link_events events;
@@ -19,11 +20,12 @@ struct rig {
 
 /*
  * @sql makes the operator's tables; @handler is the file of every group whose
- * lines in @groups say `handler = sql:@H`.  @groups is the text behind [limits];
+ * lines in @groups say `handler = sql:@H`.  @groups is the text behind
+ * [limits];
  * @D in it stands for the temporary directory.
  */
 struct rig *rig_new(const char *sql, const char *handler, const char *groups);
-void rig_free(struct rig *r);	/* removes the directory */
+void rig_free(struct rig *r); /* removes the directory */
 
 /* One owner ends in order, the next begins. */
 void rig_stop(struct rig *r);

@@ -4,7 +4,7 @@
 
 void tsv_open(struct tsv *t, const char *path)
 {
-	*t = (struct tsv){.file = fopen(path, "r"), .path = path};
+	*t = (struct tsv){ .file = fopen(path, "r"), .path = path };
 	if (!t->file)
 		fail_msg("cannot read %s; run tests from the top folder", path);
 }
@@ -48,7 +48,7 @@ static void split(struct tsv *t)
 		char *end = start ? strchrnul(start, '\t') : NULL;
 		char *next = end && *end ? end + 1 : NULL;
 
-		t->field[i] = (struct span){0};
+		t->field[i] = (struct span){ 0 };
 		if (start)
 			t->field[i] = span_of(
 				start, (size_t)(unescape(start, end) - start));

@@ -106,8 +106,8 @@ static void on_delivery(void *arg, const struct event *ev)
 
 static void on_connected(void *arg)
 {
-	static const char *const filters[] = {"#"};
-	static const enum retained retained[] = {RETAINED_IGNORE};
+	static const char *const filters[] = { "#" };
+	static const enum retained retained[] = { RETAINED_IGNORE };
 	struct way *way = arg;
 
 	assert_ok(link_subscribe(way->ingest.link, filters, retained, 1));
@@ -126,7 +126,7 @@ static void open_store(struct way *way)
 		.path = way->path,
 		.max_size = 64 << 20,
 	};
-	struct err_detail why = {""};
+	struct err_detail why = { "" };
 
 	if (store_open(&o, STORE_OWNER, &way->store, &why))
 		fail_msg("%s", why.text);
@@ -161,7 +161,7 @@ static void start(enum transport t, enum protocol p)
 		"[group g]\nsubscribe = #\nid = payload:$.id\n"
 		"handler = sql:/dev/null\nredelivery_horizon = 3h\n"
 		"ttl = 24h\n";
-	struct err_detail why = {""};
+	struct err_detail why = { "" };
 
 	w = calloc(1, sizeof(*w));
 	assert_non_null(w);
@@ -169,8 +169,7 @@ static void start(enum transport t, enum protocol p)
 	w->k->bc.keepalive_ms = 5000;
 	if (config_parse("test", span_str(text), &w->config, &why))
 		fail_msg("%s", why.text);
-	snprintf(w->dir, sizeof(w->dir), "/tmp/mqonce-tripwire-XXXXXX");
-	assert_non_null(mkdtemp(w->dir));
+	folder_temp(w->dir);
 	snprintf(w->path, sizeof(w->path), "%s/store.db", w->dir);
 	w->group.config = &w->config->groups[0];
 	w->group.handler.attempt = handle;
@@ -187,21 +186,12 @@ static void start(enum transport t, enum protocol p)
 
 static int teardown(void **state UNUSED)
 {
-	char name[128];
-
 	if (!w)
 		return 0;
 	fault_vfs_reset();
 	if (w->store)
 		close_store(w);
-	for (int i = 0; i < 5; i++) {
-		static const char *const ends[] = {"", "-wal", "-shm", ".lock",
-						   "-lock"};
-
-		snprintf(name, sizeof(name), "%s%s", w->path, ends[i]);
-		unlink(name);
-	}
-	rmdir(w->dir);
+	folder_remove(w->dir);
 	config_free(w->config);
 	linked_free(w->k);
 	free(w);
@@ -213,7 +203,7 @@ static int teardown(void **state UNUSED)
 static enum err spin(int wait_ms)
 {
 	struct link *l = w->ingest.link;
-	struct pollfd p = {.fd = link_fd(l), .events = link_interest(l)};
+	struct pollfd p = { .fd = link_fd(l), .events = link_interest(l) };
 	enum err e = OK;
 
 	if (link_has_buffered(l) || poll(&p, 1, wait_ms) == 1)
