@@ -14,23 +14,24 @@
 
 #include "../support/test.h"
 
-#define EVENTS	5000
-#define COPIES	1500	/* 30 % of them come twice */
-#define KILLS	40
+#define EVENTS 5000
+#define COPIES 1500 /* 30 % of them come twice */
+#define KILLS  40
 
-/* An effect that counts, one that is a row, and one that fails the first time. */
-#define SCHEMA								\
-	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT) STRICT;"	\
-	"CREATE TABLE total (one INTEGER PRIMARY KEY, n INTEGER) STRICT;" \
+/* An effect that counts, one that is a row, and one that fails the first time.
+ */
+#define SCHEMA                                                                 \
+	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT) STRICT;"         \
+	"CREATE TABLE total (one INTEGER PRIMARY KEY, n INTEGER) STRICT;"      \
 	"INSERT INTO total VALUES (1, 0);"
-#define HANDLER								\
-	"INSERT INTO effect (id) VALUES (:event_id);"			\
-	"UPDATE total SET n = n + 1;"					\
-	"SELECT retry('first_time') WHERE :attempt = 1"			\
-	" AND :payload ->> 'k' = 'later';"				\
+#define HANDLER                                                                \
+	"INSERT INTO effect (id) VALUES (:event_id);"                          \
+	"UPDATE total SET n = n + 1;"                                          \
+	"SELECT retry('first_time') WHERE :attempt = 1"                        \
+	" AND :payload ->> 'k' = 'later';"                                     \
 	"SELECT reject('never') WHERE :payload ->> 'k' = 'never';"
-#define GROUP								\
-	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n" \
+#define GROUP                                                                  \
+	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n"      \
 	"redelivery_horizon = 3h\nttl = 24h\n"
 
 /* Every 50th waits for its second attempt, every 100th + 1 is refused. */
@@ -39,7 +40,7 @@ static const char *kind(int i)
 	return i % 50 == 0 ? "later" : i % 100 == 1 ? "never" : "fine";
 }
 
-#define FINE	(EVENTS - EVENTS / 100)	/* all but the refused */
+#define FINE (EVENTS - EVENTS / 100) /* all but the refused */
 
 static uint32_t rng;
 
@@ -56,7 +57,7 @@ static pid_t start_publisher(struct gateway *g)
 {
 	static char text[64][80];
 	const char *list[64];
-	pid_t pid = fork();
+	pid_t pid = process_fork();
 	int next = 0, copies = 0;
 
 	if (pid)
@@ -86,7 +87,10 @@ static pid_t start_publisher(struct gateway *g)
 }
 
 static const char *const points[] = {
-	"read.after", "commit.before", "commit.after", "flush.after",
+	"read.after",
+	"commit.before",
+	"commit.after",
+	"flush.after",
 };
 
 /* One life of the daemon; true if it was killed. */
@@ -94,7 +98,7 @@ static bool live_and_die(struct gateway *g, int n)
 {
 	char env[64];
 
-	if (n % 2) {		/* at random: also while it starts */
+	if (n % 2) { /* at random: also while it starts */
 		gateway_start(g, NULL);
 		usleep(1000 + random_below(150000));
 		return gateway_end(g, SIGKILL) == -SIGKILL;
@@ -115,16 +119,18 @@ static bool live_and_die(struct gateway *g, int n)
 static void every_effect_is_there_exactly_once(void **state UNUSED)
 {
 	const char *seed = getenv("SEED"), *crash = getenv("MQONCE_CRASH");
-	struct gateway *g = gateway_new(&(struct gateway_options){
-		.groups = GROUP, .schema = SCHEMA, .handler = HANDLER,
-		.broker = "reconnect_max = 1s\n" });
+	struct gateway *g = gateway_new(
+		&(struct gateway_options){ .groups = GROUP,
+					   .schema = SCHEMA,
+					   .handler = HANDLER,
+					   .broker = "reconnect_max = 1s\n" });
 	pid_t publisher;
 	int kills = 0, status;
 
 	rng = seed ? (uint32_t)strtoul(seed, NULL, 10) : (uint32_t)time(NULL);
 	rng |= 1;
 	print_message("SEED=%u\n", rng);
-	gateway_up(g);		/* the session exists before the first event */
+	gateway_up(g); /* the session exists before the first event */
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 	g->program = crash ? crash : "build/host/mqonce-crash";
 
@@ -134,7 +140,7 @@ static void every_effect_is_there_exactly_once(void **state UNUSED)
 	print_message("killed %d times, %lld effects so far\n", kills,
 		      (long long)gateway_int(g, "SELECT count(*) FROM effect"));
 	assert_true(kills >= 20);
-	gateway_start(g, NULL);
+	gateway_up(g);
 	assert_int_equal(waitpid(publisher, &status, 0), publisher);
 	assert_int_equal(status, 0);
 	gateway_wait(g, "SELECT count(DISTINCT id) FROM effect", FINE, 60000);
@@ -144,12 +150,14 @@ static void every_effect_is_there_exactly_once(void **state UNUSED)
 	assert_int_equal(gateway_int(g, "SELECT count(*) FROM effect"), FINE);
 	assert_int_equal(gateway_int(g, "SELECT n FROM total"), FINE);
 	assert_int_equal(gateway_int(g, "SELECT count(*) FROM once_marker"
-					" WHERE state = 'done'"), FINE);
+					" WHERE state = 'done'"),
+			 FINE);
 	assert_int_equal(gateway_int(g, "SELECT count(*) FROM once_dead_letter"
 					" WHERE last_type = 'never'"),
 			 EVENTS / 100);
-	assert_int_equal(gateway_int(g, "SELECT count(*) FROM once_dead_letter"),
-			 EVENTS / 100);
+	assert_int_equal(
+		gateway_int(g, "SELECT count(*) FROM once_dead_letter"),
+		EVENTS / 100);
 	gateway_free(g);
 }
 

@@ -4,12 +4,11 @@
  */
 #include "../support/cli.h"
 
-#include <arpa/inet.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../fakes/certificates.h"
@@ -51,24 +50,6 @@ static int remove_certificates(void **state UNUSED)
 	certificates_remove(&expired);
 	certificates_remove(&elsewhere);
 	return 0;
-}
-
-static int listen_on_any(int *ret_fd)
-{
-	struct sockaddr_in sa = { .sin_family = AF_INET,
-				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(sa);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
-	if (ret_fd) {
-		assert_int_equal(listen(fd, 16), 0);
-		*ret_fd = fd;
-	} else {
-		close(fd);
-	}
-	return ntohs(sa.sin_port);
 }
 
 static void put(struct site *s, const char *name, const char *from)
@@ -130,13 +111,12 @@ static void open_site(struct site *s, const char *protocol)
 	char text[512], url[64];
 
 	*s = (struct site){ .protocol = protocol };
-	s->g = gateway_new(
-		&(struct gateway_options){ .no_broker = true,
-					   .port = listen_on_any(NULL),
-					   .groups = "",
-					   .schema = SCHEMA,
-					   .handler = HANDLER });
-	s->tls_port = listen_on_any(NULL);
+	s->g = gateway_new(&(struct gateway_options){ .no_broker = true,
+						      .port = port_reserve(),
+						      .groups = "",
+						      .schema = SCHEMA,
+						      .handler = HANDLER });
+	s->tls_port = port_reserve();
 	put_all(s);
 	snprintf(text, sizeof(text), "mosquitto_passwd -b -c '%s' gw " PASSWORD,
 		 cli_path(s->g, "users"));
@@ -314,7 +294,8 @@ static const struct trouble {
 	  "key @D/key.pem: no key that fits cert @D/cert.pem" },
 	{ "3.1.1", stranger, put_all,
 	  "TLS: the broker says 'unknown CA': the CA that signed cert is not "
-	  "one of the broker's|" RESET "accept cert and key?" },
+	  "one of the broker's|" RESET
+	  "accept cert and key, and is this its TLS port?" },
 	{ "5", old_server, right_server,
 	  "certificate of 127.0.0.1 has expired (this machine's clock says " },
 	{ "3.1.1", other_server, right_server,
@@ -371,6 +352,33 @@ static void spoil_site(struct site *s, const struct trouble *t)
 	gateway_start(s->g, NULL);
 }
 
+/*
+ * Between two attempts, when it has a second to wait: mending is several
+ * steps, and an attempt amid them would meet another trouble.
+ */
+static void hold_all(struct site *sites, size_t n)
+{
+	unsigned seen[ARRAY_LEN(troubles)];
+	size_t held = 0;
+
+	for (size_t i = 0; i < n; i++)
+		seen[i] = gateway_logged(sites[i].g, "link.down");
+	for (int ms = 0; held < n && ms < LIMIT_MS; ms += 10) {
+		for (size_t i = 0; i < n; i++) {
+			struct gateway *g = sites[i].g;
+
+			if (seen[i] == UINT_MAX ||
+			    gateway_logged(g, "link.down") == seen[i])
+				continue;
+			kill(g->daemon, SIGSTOP);
+			seen[i] = UINT_MAX;
+			held++;
+		}
+		sleep_ms(10);
+	}
+	assert_int_equal(held, n);
+}
+
 static void
 what_is_wrong_is_said_and_once_right_nothing_is_missing(void **state UNUSED)
 {
@@ -382,8 +390,11 @@ what_is_wrong_is_said_and_once_right_nothing_is_missing(void **state UNUSED)
 		gateway_wait_log(sites[i].g, "link.down", 2, LIMIT_MS);
 		publish(&sites[i]);
 	}
-	for (size_t i = 0; i < ARRAY_LEN(troubles); i++)
+	hold_all(sites, ARRAY_LEN(troubles));
+	for (size_t i = 0; i < ARRAY_LEN(troubles); i++) {
 		troubles[i].mend(&sites[i]);
+		kill(sites[i].g->daemon, SIGCONT);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(troubles); i++) {
 		gateway_wait_log(sites[i].g, "link.up", 2, LIMIT_MS);
 		one_line_per_attempt(&sites[i], troubles[i].said);
@@ -411,7 +422,8 @@ a_client_without_a_certificate_is_told_to_have_one(void **state UNUSED)
 	one_line_per_attempt(
 		&s, "TLS: the broker says 'certificate required': set cert and "
 		    "key to a certificate that it accepts|" RESET
-		    "want a certificate (cert and key)?");
+		    "want a certificate (cert and key), and is this its "
+		    "TLS port?");
 	write_config(&s, url, TLS);
 	kill(s.g->daemon, SIGHUP);
 	gateway_wait_log(s.g, "link.up", 2, LIMIT_MS);
@@ -445,7 +457,7 @@ static struct site lost_site(const char *url)
 static void
 an_address_that_does_not_answer_is_named_with_a_hint(void **state UNUSED)
 {
-	int fd, silent = listen_on_any(&fd), closed = listen_on_any(NULL);
+	int fd, silent = port_listen(&fd), closed = port_reserve();
 	struct {
 		char url[64];
 		const char *said;

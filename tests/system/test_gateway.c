@@ -10,23 +10,25 @@
 #include "../support/test.h"
 
 #define SCHEMA	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT) STRICT;"
-#define HANDLER	"INSERT INTO effect (id) VALUES (:event_id);"
-#define GROUP								\
-	"[group g]\nsubscribe = t/#\nid = payload:$.id\nhandler = sql:@H\n" \
+#define HANDLER "INSERT INTO effect (id) VALUES (:event_id);"
+#define GROUP                                                                  \
+	"[group g]\nsubscribe = t/#\nid = payload:$.id\nhandler = sql:@H\n"    \
 	"redelivery_horizon = 3h\nttl = 24h\n"
-#define EFFECTS	"SELECT count(*) FROM effect"
+#define EFFECTS "SELECT count(*) FROM effect"
 #define ONCE	"SELECT count(DISTINCT id) FROM effect"
 
-static const char *protocol;	/* line for [broker] */
+static const char *protocol; /* line for [broker] */
 
-static struct gateway *new(const char *mosquitto, const char *broker)
+static struct gateway *new (const char *mosquitto, const char *broker)
 {
 	char lines[256];
 
 	snprintf(lines, sizeof(lines), "%s%s", protocol, broker);
-	return gateway_new(&(struct gateway_options){
-		.mosquitto = mosquitto, .broker = lines, .groups = GROUP,
-		.schema = SCHEMA, .handler = HANDLER });
+	return gateway_new(&(struct gateway_options){ .mosquitto = mosquitto,
+						      .broker = lines,
+						      .groups = GROUP,
+						      .schema = SCHEMA,
+						      .handler = HANDLER });
 }
 
 /* Events with the ids from..to-1. */
@@ -37,15 +39,16 @@ static void publish(struct gateway *g, int from, int to)
 
 	assert_true(to - from <= 2000);
 	for (int i = from; i < to; i++) {
-		snprintf(text[i - from], sizeof(text[0]), "{\"id\":\"e%d\"}", i);
+		snprintf(text[i - from], sizeof(text[0]), "{\"id\":\"e%d\"}",
+			 i);
 		list[i - from] = text[i - from];
 	}
 	gateway_publish(g, "t/1", list, (unsigned)(to - from));
 }
 
-static void an_event_is_applied_once_and_acknowledged(void **state UNUSED)
+static void an_event_takes_effect_once_and_is_acknowledged(void **state UNUSED)
 {
-	struct gateway *g = new("", "");
+	struct gateway *g = new ("", "");
 
 	gateway_up(g);
 	publish(g, 0, 300);
@@ -54,7 +57,8 @@ static void an_event_is_applied_once_and_acknowledged(void **state UNUSED)
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 	assert_int_equal(gateway_int(g, EFFECTS), 300);
 	assert_int_equal(gateway_int(g, "SELECT suppressed_done"
-					" FROM once_counter"), 300);
+					" FROM once_counter"),
+			 300);
 	/* Nothing is left unacknowledged: nothing comes again. */
 	gateway_up(g);
 	publish(g, 300, 301);
@@ -65,10 +69,10 @@ static void an_event_is_applied_once_and_acknowledged(void **state UNUSED)
 	gateway_free(g);
 }
 
-/* CASE 8 */
-static void what_is_published_while_it_is_away_arrives_later(void **state UNUSED)
+static void
+what_is_published_while_it_is_away_arrives_later(void **state UNUSED)
 {
-	struct gateway *g = new("", "");
+	struct gateway *g = new ("", "");
 
 	gateway_up(g);
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
@@ -79,10 +83,9 @@ static void what_is_published_while_it_is_away_arrives_later(void **state UNUSED
 	gateway_free(g);
 }
 
-/* CASE 9 */
 static void a_broker_that_forgot_the_session_is_noticed(void **state UNUSED)
 {
-	struct gateway *g = new("", "reconnect_max = 1s\n");
+	struct gateway *g = new ("", "reconnect_max = 1s\n");
 
 	gateway_up(g);
 	gateway_broker_end(g, SIGKILL);
@@ -91,22 +94,23 @@ static void a_broker_that_forgot_the_session_is_noticed(void **state UNUSED)
 	assert_int_equal(gateway_logged(g, "session.lost"), 1);
 	publish(g, 0, 1);
 	gateway_wait(g, EFFECTS, 1, 10000);
-	gateway_wait(g, "SELECT sessions_lost FROM once_counter"
-			" WHERE group_no = 0", 1, 10000);
+	gateway_wait(g,
+		     "SELECT sessions_lost FROM once_counter"
+		     " WHERE group_no = 0",
+		     1, 10000);
 	gateway_free(g);
 }
 
-/* CASE 10 */
 static void what_a_crashed_broker_repeats_is_suppressed(void **state UNUSED)
 {
-	struct gateway *g = new("persistence true\npersistence_location @D/\n"
-				"autosave_interval 1\n"
-				"autosave_on_changes true\n",
-				"reconnect_max = 1s\n");
+	struct gateway *g = new ("persistence true\npersistence_location @D/\n"
+				 "autosave_interval 1\n"
+				 "autosave_on_changes true\n",
+				 "reconnect_max = 1s\n");
 
 	gateway_up(g);
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
-	publish(g, 0, 100);		/* saved with the queue full */
+	publish(g, 0, 100); /* saved with the queue full */
 	gateway_broker_end(g, SIGTERM);
 	gateway_broker_start(g);
 	{
@@ -130,15 +134,15 @@ static void what_a_crashed_broker_repeats_is_suppressed(void **state UNUSED)
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 	assert_int_equal(gateway_int(g, EFFECTS), 101);
 	assert_int_equal(gateway_int(g, "SELECT suppressed_done"
-					" FROM once_counter"), 100);
+					" FROM once_counter"),
+			 100);
 	gateway_free(g);
 }
 
-/* CASE 2 */
-static void a_lock_held_for_longer_than_the_keepalive_loses_nothing(
-	void **state UNUSED)
+static void
+a_lock_held_for_longer_than_the_keepalive_loses_nothing(void **state UNUSED)
 {
-	struct gateway *g = new("", "keepalive = 5s\nreconnect_max = 2s\n");
+	struct gateway *g = new ("", "keepalive = 5s\nreconnect_max = 2s\n");
 	char path[128];
 	sqlite3 *other;
 	int64_t received;
@@ -147,8 +151,9 @@ static void a_lock_held_for_longer_than_the_keepalive_loses_nothing(
 	snprintf(path, sizeof(path), "%s/store/s.db", g->dir);
 	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
 	sqlite3_busy_timeout(other, 5000);
-	assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL,
-				      NULL), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL),
+		SQLITE_OK);
 	publish(g, 0, 1000);
 	sleep(30);
 	assert_int_equal(gateway_int(g, EFFECTS), 0);
@@ -165,10 +170,9 @@ static void a_lock_held_for_longer_than_the_keepalive_loses_nothing(
 	gateway_free(g);
 }
 
-/* CASE 6 */
 static void a_second_owner_is_refused_and_told_the_pid(void **state UNUSED)
 {
-	struct gateway *g = new("", "");
+	struct gateway *g = new ("", "");
 	char out[512], pid[32];
 
 	gateway_up(g);
@@ -180,20 +184,25 @@ static void a_second_owner_is_refused_and_told_the_pid(void **state UNUSED)
 
 static void two_clients_of_one_id_are_told_so(void **state UNUSED)
 {
-	struct gateway *g = new("", "reconnect_max = 1s\n");
-	struct gateway *h = gateway_new(&(struct gateway_options){
-		.no_broker = true, .port = g->port, .groups = GROUP,
-		.broker = "reconnect_max = 1s\n", .schema = SCHEMA,
-		.handler = HANDLER });
+	struct gateway *g = new ("", "reconnect_max = 1s\n");
+	struct gateway *h = gateway_new(
+		&(struct gateway_options){ .no_broker = true,
+					   .port = g->port,
+					   .groups = GROUP,
+					   .broker = "reconnect_max = 1s\n",
+					   .schema = SCHEMA,
+					   .handler = HANDLER });
 
 	gateway_up(g);
 	gateway_start(h, NULL);
 	/* They kick each other until one of them says why. */
 	for (int i = 0; i < 600 && !gateway_logged(g, "link.takeover") &&
-	     !gateway_logged(h, "link.takeover"); i++)
+			!gateway_logged(h, "link.takeover");
+	     i++)
 		usleep(50000);
 	assert_true(gateway_logged(g, "link.takeover") +
-		    gateway_logged(h, "link.takeover") > 0);
+			    gateway_logged(h, "link.takeover") >
+		    0);
 	assert_true(gateway_logged(g, "client_id=gw") > 0);
 	gateway_free(h);
 	gateway_free(g);
@@ -202,42 +211,46 @@ static void two_clients_of_one_id_are_told_so(void **state UNUSED)
 /* A removed filter's events are acknowledged, and the filter is taken back. */
 static void a_filter_no_longer_configured_is_unsubscribed(void **state UNUSED)
 {
-	struct gateway *g = new("", "");
+	struct gateway *g = new ("", "");
 	static const char *const one[] = { "{\"id\":\"x\"}" };
 	char text[1024];
 
 	gateway_up(g);
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
-	snprintf(text, sizeof(text), "[store]\npath = @D/store/s.db\n"
+	snprintf(text, sizeof(text),
+		 "[store]\npath = @D/store/s.db\n"
 		 "schema = @D/s.sql\n[broker]\nurl = mqtt://127.0.0.1:@P\n"
 		 "client_id = gw\nsession_expiry = 1h\n%s"
 		 "[group g]\nsubscribe = other\nid = payload:$.id\n"
 		 "handler = sql:@H\nredelivery_horizon = 3h\nttl = 24h\n",
 		 protocol);
 	gateway_file(g, "mqonce.conf", text);
-	gateway_publish(g, "t/1", one, 1);	/* waits in the old filter */
+	gateway_publish(g, "t/1", one, 1); /* waits in the old filter */
 	gateway_up(g);
 	assert_int_equal(gateway_logged(g, "link.unsubscribe"), 1);
 	gateway_publish(g, "other", one, 1);
 	gateway_wait(g, EFFECTS, 1, 10000);
-	gateway_publish(g, "t/1", one, 1);	/* nobody wants it any more */
-	gateway_publish(g, "other", (const char *const[]){ "{\"id\":\"y\"}" }, 1);
+	gateway_publish(g, "t/1", one, 1); /* nobody wants it any more */
+	gateway_publish(g, "other", (const char *const[]){ "{\"id\":\"y\"}" },
+			1);
 	gateway_wait(g, EFFECTS, 2, 10000);
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 	assert_int_equal(gateway_int(g, "SELECT unmatched FROM once_counter"
-					" WHERE group_no = 0"), 1);
+					" WHERE group_no = 0"),
+			 1);
 	assert_int_equal(gateway_int(g, "SELECT count(*) FROM once_filter"), 1);
 	gateway_free(g);
 }
 
-static void a_reload_takes_the_new_configuration_and_keeps_a_good_one(
-	void **state UNUSED)
+static void
+a_reload_takes_the_new_configuration_and_keeps_a_good_one(void **state UNUSED)
 {
-	struct gateway *g = new("", "");
+	struct gateway *g = new ("", "");
 
 	gateway_up(g);
-	gateway_file(g, "h.sql", "INSERT INTO effect (id)"
-				 " VALUES ('new-' || :event_id);");
+	gateway_file(g, "h.sql",
+		     "INSERT INTO effect (id)"
+		     " VALUES ('new-' || :event_id);");
 	kill(g->daemon, SIGHUP);
 	gateway_wait_log(g, "link.up", 2, 10000);
 	publish(g, 0, 1);
@@ -256,8 +269,10 @@ static void a_reload_takes_the_new_configuration_and_keeps_a_good_one(
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_event_is_applied_once_and_acknowledged),
-		cmocka_unit_test(what_is_published_while_it_is_away_arrives_later),
+		cmocka_unit_test(
+			an_event_takes_effect_once_and_is_acknowledged),
+		cmocka_unit_test(
+			what_is_published_while_it_is_away_arrives_later),
 		cmocka_unit_test(a_broker_that_forgot_the_session_is_noticed),
 		cmocka_unit_test(what_a_crashed_broker_repeats_is_suppressed),
 		cmocka_unit_test(a_filter_no_longer_configured_is_unsubscribed),
@@ -265,8 +280,10 @@ int main(void)
 	};
 	const struct CMUnitTest once[] = {
 		cmocka_unit_test(two_clients_of_one_id_are_told_so),
-		cmocka_unit_test(a_reload_takes_the_new_configuration_and_keeps_a_good_one),
-		cmocka_unit_test(a_lock_held_for_longer_than_the_keepalive_loses_nothing),
+		cmocka_unit_test(
+			a_reload_takes_the_new_configuration_and_keeps_a_good_one),
+		cmocka_unit_test(
+			a_lock_held_for_longer_than_the_keepalive_loses_nothing),
 	};
 	int failed;
 
@@ -275,7 +292,7 @@ int main(void)
 					     NULL);
 	failed += cmocka_run_group_tests_name("gateway", once, NULL, NULL);
 	protocol = "protocol = 3.1.1\n";
-	failed += cmocka_run_group_tests_name("gateway, MQTT 3.1.1", tests, NULL,
-					      NULL);
+	failed += cmocka_run_group_tests_name("gateway, MQTT 3.1.1", tests,
+					      NULL, NULL);
 	return failed;
 }
