@@ -11,11 +11,8 @@
 #include "base/defs.h"
 #include "base/span.h"
 
-enum log_level { LOG_LEVEL_ERR = 3, LOG_LEVEL_WARN = 4, LOG_LEVEL_INFO = 6,
-		 LOG_LEVEL_DEBUG = 7 };
-
-/* Lines above @max are dropped; the default is LOG_LEVEL_INFO. */
-void log_set_level(enum log_level max);
+/* The numbers of syslog(3). */
+enum log_level { LOG_LEVEL_ERR = 3, LOG_LEVEL_WARN = 4, LOG_LEVEL_INFO = 6 };
 
 void log_at(enum log_level level, const char *event, const char *fmt, ...)
 	PRINTF(3, 4);
@@ -23,7 +20,6 @@ void log_at(enum log_level level, const char *event, const char *fmt, ...)
 #define log_err(event, ...)	log_at(LOG_LEVEL_ERR, event, __VA_ARGS__)
 #define log_warn(event, ...)	log_at(LOG_LEVEL_WARN, event, __VA_ARGS__)
 #define log_info(event, ...)	log_at(LOG_LEVEL_INFO, event, __VA_ARGS__)
-#define log_debug(event, ...)	log_at(LOG_LEVEL_DEBUG, event, __VA_ARGS__)
 
 /* Room for a quoted topic: 64 bytes of it, quotes, an ellipsis and NUL. */
 #define LOG_TOPIC_SIZE	80

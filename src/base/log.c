@@ -4,22 +4,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static enum log_level max_level = LOG_LEVEL_INFO;
-
-void log_set_level(enum log_level max)
-{
-	max_level = max;
-}
-
 void log_at(enum log_level level, const char *event, const char *fmt, ...)
 {
 	char line[1024];
-	size_t room = sizeof(line) - 1;	/* the newline always fits */
+	size_t room = sizeof(line) - 1; /* the newline always fits */
 	va_list ap;
 	int n, m;
 
-	if (level > max_level)
-		return;
 	n = snprintf(line, room, "<%d>%s%s", level, event, *fmt ? " " : "");
 	va_start(ap, fmt);
 	m = vsnprintf(line + n, room - (size_t)n, fmt, ap);

@@ -42,20 +42,6 @@ static void a_line_has_priority_event_and_values(void **state UNUSED)
 			    "<3>link.lost \n");
 }
 
-static void lines_above_the_level_are_dropped(void **state UNUSED)
-{
-	char got[2048];
-
-	capture_start();
-	log_debug("a", "x=%d", 1);
-	log_set_level(LOG_LEVEL_DEBUG);
-	log_debug("b", "x=%d", 2);
-	log_set_level(LOG_LEVEL_ERR);
-	log_warn("c", "x=%d", 3);
-	log_set_level(LOG_LEVEL_INFO);
-	assert_string_equal(capture_end(got, sizeof(got)), "<7>b x=2\n");
-}
-
 static void a_long_line_is_cut_and_still_ends(void **state UNUSED)
 {
 	char text[3000], got[4096];
@@ -91,7 +77,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_has_priority_event_and_values),
-		cmocka_unit_test(lines_above_the_level_are_dropped),
 		cmocka_unit_test(a_long_line_is_cut_and_still_ends),
 		cmocka_unit_test(a_topic_is_quoted_and_cut),
 	};
