@@ -91,12 +91,13 @@ struct config {
 };
 
 /*
- * Reads @text, which came from @file (for messages).  ERR_CONFIG names file,
- * line and what to write instead.  On success *ret_c is given: config_free().
+ * Reads @text, which came from @file (for messages).  ERR_CONFIG: @why names
+ * file, line and what to write instead; ERR_NOMEM.  *ret_c is given:
+ * config_free().
  */
 MUST_CHECK enum err config_parse(const char *file, struct span text,
 				 struct config **ret_c, struct err_detail *why);
-void config_free(struct config *c);
+void config_free(struct config *c); /* safe on NULL */
 
 /* Every key with its value in force, as a file that config_parse() reads. */
 void config_print(const struct config *c, FILE *out);

@@ -31,8 +31,8 @@ struct result {				/* out */
 
 /*
  * OK with *ret_r filled; the handler ran inside the caller's transaction and
- * may have taken it down (see store_in_transaction()).  Any other value means
- * that the store failed: no outcome, the batch is to be abandoned.
+ * may have taken it down: ask the store.  Any other value means that the store
+ * failed: no outcome, the batch is to be abandoned.
  */
 typedef enum err handler_attempt_fn(void *self, const struct attempt *a,
 				    struct result *ret_r);

@@ -41,7 +41,7 @@ struct link_report {
 	int connack_code;	/* reason code of MQTT 5, or return code; -1: none */
 	int disconnect_code;	/* of the broker's DISCONNECT; -1: none */
 	int64_t session_expiry_s;	/* in force; -1: not said */
-	uint32_t maximum_packet;	/* the broker's limit; 0: not said */
+	uint32_t maximum_packet;	/* bytes the broker takes; 0: not said */
 	uint64_t deliveries;	/* since CONNACK */
 	struct err_detail why;	/* empty while all is well */
 };
@@ -123,7 +123,9 @@ MUST_CHECK enum err link_tick(struct link *l);
 
 /*
  * Queue a SUBSCRIBE at QoS 1 with retain handling by @retained per filter,
- * or an UNSUBSCRIBE; the next link_flush() sends it.
+ * or an UNSUBSCRIBE; the next link_flush() sends it.  ERR_CONFIG: the library
+ * refuses a filter, or the broker takes no packet of that size; link_report()
+ * names it, and the link stays up.  ERR_LINK, ERR_NOMEM.
  */
 MUST_CHECK enum err link_subscribe(struct link *l, const char *const *filters,
 				   const enum retained *retained, unsigned n);

@@ -31,8 +31,8 @@ struct resolve_result {
 
 /*
  * Asks for the addresses of @host and returns at once; a number needs no
- * child and is its own answer.  ERR_LINK: no child, @why says the reason.
- * *ret_r is given: resolve_free().
+ * child and is its own answer.  ERR_LINK: no child, or the name is too long;
+ * ERR_NOMEM; @why says which.  *ret_r is given: resolve_free().
  */
 MUST_CHECK enum err resolve_start(const char *host, uint16_t port, int limit_ms,
 				  struct resolve **ret_r,

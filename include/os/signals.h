@@ -13,9 +13,13 @@ struct signals {
 	bool reload;		/* SIGHUP */
 };
 
-/* Blocks them for the process and ignores SIGPIPE; *ret_fd is the caller's. */
+/*
+ * Blocks them for the process and ignores SIGPIPE.  *ret_fd is given: close().
+ * ERR_IO: no descriptor is left.
+ */
 MUST_CHECK enum err signals_open(int *ret_fd);
 
+/* Never waits. */
 void signals_take(int fd, struct signals *ret_s);
 
 #endif

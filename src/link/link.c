@@ -48,7 +48,7 @@ bool link_has_buffered(const struct link *l)
 	return l->state != LINK_DOWN && tls_has_buffered(l);
 }
 
-static short poll_now(const struct link *l, short events, int wait_ms)
+static short poll_for(const struct link *l, short events, int wait_ms)
 {
 	struct pollfd p = { .fd = link_fd(l), .events = events };
 
@@ -85,7 +85,7 @@ static enum err wire(struct link *l)
 	socklen_t peer_len = sizeof(peer), len = sizeof(int);
 	int fd = link_fd(l), err_no = 0;
 
-	if (!poll_now(l, POLLOUT, 0))
+	if (!poll_for(l, POLLOUT, 0))
 		return OK;
 	if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &err_no, &len))
 		err_no = errno;
@@ -102,7 +102,7 @@ static bool is_dead(const struct link *l)
 {
 	int waiting = 0;
 
-	if (!(poll_now(l, POLLIN, 0) & (POLLERR | POLLHUP)))
+	if (!(poll_for(l, POLLIN, 0) & (POLLERR | POLLHUP)))
 		return false;
 	return ioctl(link_fd(l), FIONREAD, &waiting) || !waiting;
 }
@@ -186,7 +186,7 @@ void link_disconnect(struct link *l)
 	if (l->state == LINK_CONNECTED) {
 		l->ending = true;
 		(void)mosquitto_disconnect(l->mosq); /* gone is gone */
-		while (left_ms > 0 && poll_now(l, POLLOUT, (int)left_ms) &&
+		while (left_ms > 0 && poll_for(l, POLLOUT, (int)left_ms) &&
 		       !is_sent(l))
 			left_ms = end_ms - clock_boot_ms();
 	}

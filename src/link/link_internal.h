@@ -1,6 +1,6 @@
 /* What the files of the link share: one connection, and why it ended. */
-#ifndef LINK_INTERNAL_H
-#define LINK_INTERNAL_H
+#ifndef LINK_LINK_INTERNAL_H
+#define LINK_LINK_INTERNAL_H
 
 #include <mosquitto.h>
 #if LIBMOSQUITTO_VERSION_NUMBER < 2001000

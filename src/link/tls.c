@@ -138,7 +138,7 @@ static enum err load_ca(SSL_CTX *ctx, const struct broker_config *bc,
 	return OK;
 }
 
-static enum err load_identity(SSL_CTX *ctx, const struct broker_config *bc,
+static enum err load_own_cert(SSL_CTX *ctx, const struct broker_config *bc,
 			      struct err_detail *why)
 {
 	const char *key = bc->key ? bc->key : bc->cert;
@@ -193,7 +193,7 @@ static enum err fill(SSL_CTX *ctx, struct link *l, struct err_detail *why)
 			       "TLS cannot check the name \"%s\": %s",
 			       l->bc->host, openssl_reason());
 	e = load_ca(ctx, l->bc, why);
-	return e ? e : load_identity(ctx, l->bc, why);
+	return e ? e : load_own_cert(ctx, l->bc, why);
 }
 
 /* Made anew for each link: rotated files count from the next connect on. */

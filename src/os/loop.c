@@ -4,9 +4,12 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
+/* Longer waits would not fit an int; waking up early does no harm. */
+#define WAIT_MAX_MS 60000
+
 struct loop {
 	int epoll_fd;
-	int fd[LOOP_SOURCES];	/* -1: none */
+	int fd[LOOP_SOURCES]; /* -1: none */
 };
 
 enum err loop_new(struct loop **ret_l)
@@ -67,14 +70,15 @@ enum err loop_wait(struct loop *l, int64_t timeout_ms,
 		   short ret_events[LOOP_SOURCES])
 {
 	struct epoll_event ev[LOOP_SOURCES];
-	int wait = timeout_ms < 0 ? -1
-		   : timeout_ms > 60000 ? 60000 : (int)timeout_ms;
-	int n = epoll_wait(l->epoll_fd, ev, LOOP_SOURCES, wait);
+	int wait_ms = timeout_ms < 0		 ? -1
+		      : timeout_ms > WAIT_MAX_MS ? WAIT_MAX_MS
+						 : (int)timeout_ms;
+	int n = epoll_wait(l->epoll_fd, ev, LOOP_SOURCES, wait_ms);
 
-	for (int i = 0; i < LOOP_SOURCES; i++)
-		ret_events[i] = 0;
 	if (n < 0 && errno != EINTR)
 		return ERR_IO;
+	for (int i = 0; i < LOOP_SOURCES; i++)
+		ret_events[i] = 0;
 	for (int i = 0; i < n; i++) {
 		short *r = &ret_events[ev[i].data.u32];
 
