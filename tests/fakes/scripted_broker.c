@@ -125,6 +125,16 @@ static void pick_up(struct scripted_broker *b)
 	b->sni[0] = '\0';
 }
 
+/* What read(2) and write(2) would say; always -1. */
+static ssize_t fail_as_system(const SSL *ssl, int rc)
+{
+	rc = SSL_get_error(ssl, rc);
+	errno = rc == SSL_ERROR_WANT_READ || rc == SSL_ERROR_WANT_WRITE
+			? EAGAIN
+			: EPROTO;
+	return -1;
+}
+
 static ssize_t take(struct connection *c, void *buf, size_t size)
 {
 	int n;
@@ -135,10 +145,7 @@ static ssize_t take(struct connection *c, void *buf, size_t size)
 	n = SSL_read(c->ssl, buf, (int)size);
 	if (n > 0)
 		return n;
-	n = SSL_get_error(c->ssl, n);
-	errno = n == SSL_ERROR_WANT_READ || n == SSL_ERROR_WANT_WRITE ? EAGAIN
-								      : EPROTO;
-	return -1;
+	return fail_as_system(c->ssl, n);
 }
 
 static ssize_t give(struct connection *c, const void *buf, size_t len)
@@ -151,10 +158,7 @@ static ssize_t give(struct connection *c, const void *buf, size_t len)
 	n = SSL_write(c->ssl, buf, (int)(len > RECORD_MAX ? RECORD_MAX : len));
 	if (n > 0)
 		return n;
-	n = SSL_get_error(c->ssl, n);
-	errno = n == SSL_ERROR_WANT_READ || n == SSL_ERROR_WANT_WRITE ? EAGAIN
-								      : EPROTO;
-	return -1;
+	return fail_as_system(c->ssl, n);
 }
 
 static void remember(struct scripted_broker *b, const void *buf, size_t len)

@@ -13,6 +13,7 @@ FNR == 1 {
 	parts = split(FILENAME, p, "/")
 	here = (p[1] == "src" || p[1] == "include") && parts > 2 ? p[2] : ""
 	public = p[1] == "include"
+	# settings and create run before any statement can be prepared
 	sql_ok = FILENAME ~ /^src\/store\/(stmt|settings|create)\.c$/
 	if (here != "" && !(here in rank) && here != "mqonce")
 		bad("folder " here " has no rank")
