@@ -13,9 +13,9 @@ struct arena_chunk;
 
 struct arena {
 	struct arena_chunk *first, *last;
-	size_t chunk_bytes;	/* size of the chunk that is kept */
-	size_t max_bytes;	/* limit over all chunks */
-	size_t used_bytes;	/* handed out since the last reset */
+	size_t chunk_bytes; /* size of the chunk that is kept */
+	size_t max_bytes;   /* limit over all chunks */
+	size_t used_bytes;  /* handed out since the last reset */
 };
 
 /* Allocates nothing yet. */

@@ -12,6 +12,7 @@
 
 #include "base/defs.h"
 
+/* clang-format off */
 #define ERR_LIST(X)							\
 	X(OK,		0,  "ok")					\
 	X(ERR_NO,	1,  "no")					\
@@ -29,6 +30,7 @@
 	X(ERR_GONE,	75, "no such row in that state")		\
 	X(ERR_PERM,	77, "permission denied")			\
 	X(ERR_CONFIG,	78, "configuration is not valid")
+/* clang-format on */
 
 #define ERR_ENUM_(name, status, text) name,
 enum err { ERR_LIST(ERR_ENUM_) };
@@ -45,7 +47,7 @@ struct err_detail {
 	char text[512];
 };
 
-/* Writes the words and returns @e, so that callers can `return err_say(...)`. */
+/* Writes the words and returns @e, for `return err_say(...)`. */
 enum err err_say(struct err_detail *d, enum err e, const char *fmt, ...)
 	PRINTF(3, 4);
 

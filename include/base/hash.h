@@ -9,9 +9,9 @@
 
 #include "base/span.h"
 
-#define HASH_KEY_BYTES	16
+#define HASH_KEY_BYTES 16
 
-/* Identifies one event in one scope; big-endian, so that it sorts as written. */
+/* Names one event in one scope; big-endian, so that it sorts as written. */
 struct hash_key {
 	uint8_t bytes[HASH_KEY_BYTES];
 };
@@ -22,7 +22,7 @@ struct hash_key {
  * one.
  */
 struct hash {
-	void *state;		/* one per process; uses do not nest */
+	void *state; /* one per process; uses do not nest */
 };
 
 struct hash hash_start(uint64_t seed);

@@ -9,7 +9,7 @@
 #include "base/span.h"
 
 /* Deeper nesting is refused; SQLite's own reader stops at 1,000. */
-#define JSON_MAX_DEPTH	200
+#define JSON_MAX_DEPTH 200
 
 /*
  * Whether @text is exactly one well-formed JSON value in valid UTF-8, with
@@ -18,11 +18,11 @@
 bool json_valid(struct span text);
 
 enum json_kind {
-	JSON_STRING,	/* raw spans the inside of the quotes, still escaped */
-	JSON_NUMBER,	/* raw is the number's exact text */
+	JSON_STRING, /* raw spans the inside of the quotes, still escaped */
+	JSON_NUMBER, /* raw is the number's exact text */
 	JSON_BOOL,
 	JSON_NULL,
-	JSON_OBJECT,	/* raw spans the value with its brackets */
+	JSON_OBJECT, /* raw spans the value with its brackets */
 	JSON_ARRAY,
 };
 

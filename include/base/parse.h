@@ -21,7 +21,7 @@ MUST_CHECK enum err parse_size(struct span s, int64_t *ret_bytes);
 MUST_CHECK enum err parse_uint(struct span s, int64_t *ret_v);
 
 /* The largest unit that shows the value exactly: "30m", "90s", "64K". */
-#define PARSE_TEXT_SIZE	24
+#define PARSE_TEXT_SIZE 24
 const char *duration_text(char buf[PARSE_TEXT_SIZE], int64_t ms);
 const char *size_text(char buf[PARSE_TEXT_SIZE], int64_t bytes);
 

@@ -7,12 +7,12 @@
 #include <string.h>
 
 struct span {
-	const char *data;	/* NULL: absent, which is not the same as empty */
-	size_t len;		/* bytes */
+	const char *data; /* NULL: absent, which is not the same as empty */
+	size_t len;	  /* bytes */
 };
 
 /* For "%.*s": SPAN_FMT(s) gives both arguments. */
-#define SPAN_FMT(s)	(int)(s).len, (s).data ? (s).data : ""
+#define SPAN_FMT(s) (int)(s).len, (s).data ? (s).data : ""
 
 static inline struct span span_of(const void *data, size_t len)
 {

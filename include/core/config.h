@@ -19,49 +19,53 @@ enum transport { TRANSPORT_TCP, TRANSPORT_TLS, TRANSPORT_UNIX };
 enum payload_format { FORMAT_JSON, FORMAT_TEXT, FORMAT_RAW };
 enum retained { RETAINED_IGNORE, RETAINED_HANDLE };
 enum handler_kind { HANDLER_SQL };
-enum fingerprint_kind { FINGERPRINT_MESSAGE, FINGERPRINT_PAYLOAD,
-			FINGERPRINT_PATHS, FINGERPRINT_NONE };
+enum fingerprint_kind {
+	FINGERPRINT_MESSAGE,
+	FINGERPRINT_PAYLOAD,
+	FINGERPRINT_PATHS,
+	FINGERPRINT_NONE
+};
 
-#define CONFIG_FILTERS	16	/* of one group */
-#define CONFIG_GROUPS	32
+#define CONFIG_FILTERS 16 /* of one group */
+#define CONFIG_GROUPS  32
 
 /* Strings are NUL-terminated and given with the struct; NULL: not set. */
 
 struct store_config {
 	const char *path;
-	int64_t max_size;	/* bytes of the file */
-	const char *schema;	/* a glob pattern of SQL files */
+	int64_t max_size;   /* bytes of the file */
+	const char *schema; /* a glob pattern of SQL files */
 	bool secure_delete;
 };
 
 struct broker_config {
 	const char *url;
-	enum transport transport;	/* from url */
-	const char *host;		/* name or address; path of a socket */
+	enum transport transport; /* from url */
+	const char *host;	  /* name or address; path of a socket */
 	uint16_t port;
 	const char *client_id;
 	enum protocol protocol;
-	int64_t session_expiry_ms;	/* whole seconds */
-	int64_t keepalive_ms;		/* whole seconds, 5 s or more */
+	int64_t session_expiry_ms; /* whole seconds */
+	int64_t keepalive_ms;	   /* whole seconds, 5 s or more */
 	int64_t reconnect_max_ms;
 	const char *user, *password_file;
-	const char *ca, *cert, *key;	/* PEM files */
+	const char *ca, *cert, *key; /* PEM files */
 };
 
 struct limits_config {
-	int64_t batch;		/* deliveries in one transaction */
-	int64_t batch_bytes;	/* and their size */
-	int64_t linger_ms;	/* wait for more, to save flash */
-	int64_t max_payload;	/* bytes; larger ones are poison */
-	int64_t pending_rows;	/* of one group */
-	int64_t pending_bytes;	/* of one group */
-	int64_t memory;		/* bytes of data, the process whole */
+	int64_t batch;	       /* deliveries in one transaction */
+	int64_t batch_bytes;   /* and their size */
+	int64_t linger_ms;     /* wait for more, to save flash */
+	int64_t max_payload;   /* bytes; larger ones are poison */
+	int64_t pending_rows;  /* of one group */
+	int64_t pending_bytes; /* of one group */
+	int64_t memory;	       /* bytes of data, the process whole */
 };
 
 struct group_config {
 	const char *name;
-	int line;		/* of its section */
-	const char *filters[CONFIG_FILTERS];	/* as configured */
+	int line;			     /* of its section */
+	const char *filters[CONFIG_FILTERS]; /* as configured */
 	unsigned filters_len;
 	struct selector tenant, id;
 	enum fingerprint_kind fingerprint;
@@ -73,11 +77,11 @@ struct group_config {
 	const char *handler_file;
 	int64_t redelivery_horizon_ms;
 	int64_t ttl_ms;
-	bool natural;		/* idempotent = natural: no done marker */
+	bool natural; /* idempotent = natural: no done marker */
 	enum retained retained;
-	bool dead_letter;	/* off: payload dropped, counted */
+	bool dead_letter; /* off: payload dropped, counted */
 	struct retry_policy retry;
-	int64_t timeout_ms;	/* of one attempt */
+	int64_t timeout_ms; /* of one attempt */
 };
 
 struct config {
@@ -87,7 +91,7 @@ struct config {
 	struct limits_config limits;
 	struct group_config groups[CONFIG_GROUPS];
 	unsigned groups_len;
-	void *memory;		/* of the module */
+	void *memory; /* of the module */
 };
 
 /*

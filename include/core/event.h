@@ -17,21 +17,21 @@ struct property {
 };
 
 struct event {
-	struct span topic;		/* UTF-8, never empty */
-	struct span payload;		/* absent if oversize */
-	struct span content_type;	/* absent if not sent */
-	struct span correlation;	/* absent if not sent */
+	struct span topic;	  /* UTF-8, never empty */
+	struct span payload;	  /* absent if oversize */
+	struct span content_type; /* absent if not sent */
+	struct span correlation;  /* absent if not sent */
 	const struct property *properties;
 	unsigned properties_len;
-	uint8_t qos;			/* 0 to 2, as delivered */
-	bool retain;			/* a retained copy sent at subscribe */
-	int64_t received_ms;		/* wall clock, for people */
-	bool received_sync;		/* whether that clock was synchronised */
+	uint8_t qos;	     /* 0 to 2, as delivered */
+	bool retain;	     /* a retained copy sent at subscribe */
+	int64_t received_ms; /* wall clock, for people */
+	bool received_sync;  /* whether that clock was synchronised */
 
 	/* Larger than max_payload: hashed at arrival, not kept. */
 	bool oversize;
-	uint64_t payload_bytes;		/* size as delivered */
-	struct hash_key content;	/* event_content(); set if oversize */
+	uint64_t payload_bytes;	 /* size as delivered */
+	struct hash_key content; /* event_content(); set if oversize */
 };
 
 /* The unseeded hash of topic and payload: names an event that has no id. */

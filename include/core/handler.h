@@ -11,22 +11,22 @@
 #include "core/identity.h"
 #include "core/outcome.h"
 
-struct attempt {			/* in: one run for one event */
+struct attempt { /* in: one run for one event */
 	const struct event *event;
 	const struct identity *id;
 	struct span group;
-	unsigned number;		/* from 1 */
+	unsigned number; /* from 1 */
 };
 
-struct result {				/* out */
+struct result { /* out */
 	enum outcome outcome;
-	struct error_type type;		/* empty if ok */
+	struct error_type type; /* empty if ok */
 	/*
 	 * The failure may be the neighbours' doing (memory, space, size): the
 	 * event is to be run alone before it is believed.
 	 */
 	bool doubtful;
-	bool full;			/* and it was for want of space */
+	bool full; /* and it was for want of space */
 };
 
 /*
@@ -39,7 +39,7 @@ typedef enum err handler_attempt_fn(void *self, const struct attempt *a,
 
 struct handler {
 	handler_attempt_fn *attempt;
-	void *self;			/* kept */
+	void *self; /* kept */
 };
 
 #endif

@@ -14,7 +14,7 @@
 
 struct group_config;
 
-#define EVENT_ID_MAX	255	/* bytes of UTF-8 */
+#define EVENT_ID_MAX 255 /* bytes of UTF-8 */
 
 struct identity {
 	/*
@@ -25,11 +25,11 @@ struct identity {
 	 * An event can have an id and still be poison.
 	 */
 	struct error_type poison;
-	struct span tenant;		/* empty if the group has none */
-	struct span event_id;		/* absent if there is none */
-	struct hash_key key;		/* of (group, tenant, event id), else of
-					   (group, content) */
-	uint64_t fingerprint;		/* 0 with `fingerprint = none` */
+	struct span tenant;   /* empty if the group has none */
+	struct span event_id; /* absent if there is none */
+	struct hash_key key;  /* of (group, tenant, event id), else of
+				 (group, content) */
+	uint64_t fingerprint; /* 0 with `fingerprint = none` */
 };
 
 /*

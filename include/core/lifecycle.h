@@ -22,7 +22,7 @@
 
 /* Where an event is. */
 enum place {
-	PLACE_NEW,		/* nowhere yet: not acknowledged */
+	PLACE_NEW, /* nowhere yet: not acknowledged */
 	PLACE_PENDING,
 	PLACE_DONE,
 	PLACE_DEAD,

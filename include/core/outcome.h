@@ -8,9 +8,9 @@
 
 enum outcome {
 	OUTCOME_OK,
-	OUTCOME_TRANSIENT,	/* may go well later */
-	OUTCOME_PERMANENT,	/* will fail the same way each time */
-	OUTCOME_POISON,		/* cannot be read at all */
+	OUTCOME_TRANSIENT, /* may go well later */
+	OUTCOME_PERMANENT, /* will fail the same way each time */
+	OUTCOME_POISON,	   /* cannot be read at all */
 };
 
 const char *outcome_text(enum outcome o);
@@ -19,7 +19,7 @@ const char *outcome_text(enum outcome o);
  * An error type: letters, digits and "._-", at most 63 of them.  From code or
  * from the handler's own call, never from the data.
  */
-#define ERROR_TYPE_SIZE	64
+#define ERROR_TYPE_SIZE 64
 
 struct error_type {
 	char text[ERROR_TYPE_SIZE];

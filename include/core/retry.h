@@ -8,22 +8,22 @@
 #include "core/outcome.h"
 
 struct retry_policy {
-	unsigned max_attempts;	/* at least 1 */
-	int64_t window_ms;	/* from the first attempt to the last */
-	int64_t initial_ms;	/* wait after the first failure; at least 1 */
-	int64_t max_ms;		/* longest wait; at least initial_ms */
+	unsigned max_attempts; /* at least 1 */
+	int64_t window_ms;     /* from the first attempt to the last */
+	int64_t initial_ms;    /* wait after the first failure; at least 1 */
+	int64_t max_ms;	       /* longest wait; at least initial_ms */
 };
 
 struct retry_history {
-	unsigned attempts;	/* counted ones, with the one just made */
-	int64_t window_start_ms;/* store clock, group time */
-	uint32_t jitter;	/* any number; spreads the waits */
+	unsigned attempts;	 /* counted ones, with the one just made */
+	int64_t window_start_ms; /* store clock, group time */
+	uint32_t jitter;	 /* any number; spreads the waits */
 };
 
 enum verdict_kind {
 	VERDICT_DONE,
-	VERDICT_WAIT,		/* until verdict.due_ms */
-	VERDICT_BURY,		/* as verdict.dead */
+	VERDICT_WAIT, /* until verdict.due_ms */
+	VERDICT_BURY, /* as verdict.dead */
 };
 
 struct verdict {

@@ -21,25 +21,29 @@
 #include "core/event.h"
 
 enum selector_source {
-	SELECT_PAYLOAD, SELECT_PROPERTY, SELECT_CORRELATION, SELECT_TOPIC,
-	SELECT_CONST, SELECT_HASH,
+	SELECT_PAYLOAD,
+	SELECT_PROPERTY,
+	SELECT_CORRELATION,
+	SELECT_TOPIC,
+	SELECT_CONST,
+	SELECT_HASH,
 };
 
 struct selector_part {
 	enum selector_source source;
 	struct span arg;
-	unsigned level;			/* of SELECT_TOPIC */
+	unsigned level; /* of SELECT_TOPIC */
 };
 
-#define SELECTOR_ALTERNATIVES	8
-#define SELECTOR_PARTS		8
+#define SELECTOR_ALTERNATIVES 8
+#define SELECTOR_PARTS	      8
 
 struct selector {
 	struct {
 		struct selector_part part[SELECTOR_PARTS];
 		unsigned len;
 	} alt[SELECTOR_ALTERNATIVES];
-	unsigned len;			/* 0: not configured */
+	unsigned len; /* 0: not configured */
 };
 
 /*

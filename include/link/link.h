@@ -25,25 +25,25 @@ struct link;
 
 /* Where to connect: numbers only, the library's own resolver blocks. */
 struct link_address {
-	char host[108];		/* numeric IPv4 or IPv6, or a socket's path */
+	char host[108]; /* numeric IPv4 or IPv6, or a socket's path */
 	uint16_t port;
 };
 
 enum link_state {
-	LINK_CONNECTING,	/* TCP, TLS, waiting for CONNACK */
-	LINK_CONNECTED,		/* CONNACK accepted */
-	LINK_DOWN,		/* over; link_report() says why */
+	LINK_CONNECTING, /* TCP, TLS, waiting for CONNACK */
+	LINK_CONNECTED,	 /* CONNACK accepted */
+	LINK_DOWN,	 /* over; link_report() says why */
 };
 
 /* What the broker said, for those who decide what happens next. */
 struct link_report {
 	bool session_present;
-	int connack_code;	/* reason code of MQTT 5, or return code; -1: none */
-	int disconnect_code;	/* of the broker's DISCONNECT; -1: none */
-	int64_t session_expiry_s;	/* in force; -1: not said */
-	uint32_t maximum_packet;	/* bytes the broker takes; 0: not said */
-	uint64_t deliveries;	/* since CONNACK */
-	struct err_detail why;	/* empty while all is well */
+	int connack_code; /* reason code of MQTT 5, or return code; -1: none */
+	int disconnect_code;	  /* of the broker's DISCONNECT; -1: none */
+	int64_t session_expiry_s; /* in force; -1: not said */
+	uint32_t maximum_packet;  /* bytes the broker takes; 0: not said */
+	uint64_t deliveries;	  /* since CONNACK */
+	struct err_detail why;	  /* empty while all is well */
 };
 
 /*
@@ -53,7 +53,7 @@ struct link_report {
 typedef void link_suback_fn(void *arg, unsigned index, int code);
 
 /* User properties of one delivery that are passed on. */
-#define LINK_PROPERTIES_MAX	1024
+#define LINK_PROPERTIES_MAX 1024
 
 /*
  * Takes one delivery.  @ev is borrowed for the call; it may be called
@@ -63,11 +63,11 @@ typedef void link_suback_fn(void *arg, unsigned index, int code);
  */
 typedef void link_delivery_fn(void *arg, const struct event *ev);
 
-struct link_events {		/* kept */
+struct link_events { /* kept */
 	void *arg;
 	link_delivery_fn *on_delivery;
 	link_suback_fn *on_suback;
-	void (*on_connected)(void *arg);	/* from within link_read() */
+	void (*on_connected)(void *arg); /* from within link_read() */
 };
 
 /* Once per process, before any other call and after the last. */
@@ -85,8 +85,8 @@ void link_library_fini(void);
 MUST_CHECK enum err link_open(const struct broker_config *bc,
 			      const struct link_address *addr,
 			      unsigned receive_maximum, int64_t max_payload,
-			      const struct link_events *ev,
-			      struct link **ret_l, struct err_detail *why);
+			      const struct link_events *ev, struct link **ret_l,
+			      struct err_detail *why);
 
 /* Cuts the connection with nothing more sent.  Safe on NULL. */
 void link_free(struct link *l);
@@ -129,8 +129,8 @@ MUST_CHECK enum err link_tick(struct link *l);
  */
 MUST_CHECK enum err link_subscribe(struct link *l, const char *const *filters,
 				   const enum retained *retained, unsigned n);
-MUST_CHECK enum err link_unsubscribe(struct link *l,
-				     const char *const *filters, unsigned n);
+MUST_CHECK enum err link_unsubscribe(struct link *l, const char *const *filters,
+				     unsigned n);
 
 /*
  * Orderly end: sends what is queued and DISCONNECT, the session stays.  Only

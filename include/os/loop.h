@@ -7,12 +7,7 @@
 #include "base/defs.h"
 #include "base/err.h"
 
-enum loop_source {
-	LOOP_SIGNALS,
-	LOOP_LINK,
-	LOOP_RESOLVER,
-	LOOP_SOURCES
-};
+enum loop_source { LOOP_SIGNALS, LOOP_LINK, LOOP_RESOLVER, LOOP_SOURCES };
 
 struct loop;
 

@@ -9,8 +9,8 @@
 
 /* What came since the last look. */
 struct signals {
-	bool stop;		/* SIGTERM, SIGINT */
-	bool reload;		/* SIGHUP */
+	bool stop;   /* SIGTERM, SIGINT */
+	bool reload; /* SIGHUP */
 };
 
 /*

@@ -65,7 +65,8 @@ void *arena_take(struct arena *a, size_t bytes)
 
 	if (bytes > a->max_bytes)
 		return NULL;
-	bytes = (bytes + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+	bytes = (bytes + alignof(max_align_t) - 1) &
+		~(alignof(max_align_t) - 1);
 	if (a->used_bytes + bytes > a->max_bytes)
 		return NULL;
 	if (!c || c->size - c->used < bytes) {

@@ -35,8 +35,8 @@ bool clock_synchronised(void)
 
 void clock_boot_id(char ret_id[CLOCK_BOOT_ID_SIZE])
 {
-	AUTO_CLOSE int fd = open("/proc/sys/kernel/random/boot_id",
-				 O_RDONLY | O_CLOEXEC);
+	AUTO_CLOSE int fd =
+		open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? 0 : read(fd, ret_id, CLOCK_BOOT_ID_SIZE - 1);
 
 	ret_id[n > 0 ? n : 0] = '\0';

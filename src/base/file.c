@@ -16,9 +16,9 @@ static enum err read_all(int fd, const char *path, size_t size, char *buf,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return err_say(why, ERR_INPUT, "%s: cannot read: %s",
-				       path, n ? strerror(errno)
-					       : "it became shorter");
+			return err_say(
+				why, ERR_INPUT, "%s: cannot read: %s", path,
+				n ? strerror(errno) : "it became shorter");
 		got += (size_t)n;
 	}
 	buf[size] = '\0';

@@ -148,7 +148,7 @@ static bool value(struct reader *r, unsigned depth)
 
 bool json_valid(struct span text)
 {
-	struct reader r = {.p = text.data};
+	struct reader r = { .p = text.data };
 
 	if (!text.len)
 		return false;

@@ -78,19 +78,19 @@ static size_t take_value(struct span s, size_t i, struct json_value *ret_v)
 
 	if (kind == JSON_STRING) {
 		end = skip_string(s, i);
-		*ret_v = (struct json_value){kind, inside(s, i, end)};
+		*ret_v = (struct json_value){ kind, inside(s, i, end) };
 		return end;
 	}
 	end = kind == JSON_OBJECT || kind == JSON_ARRAY ? skip_nested(s, i)
 							: skip_word(s, i);
-	*ret_v = (struct json_value){kind, span_of(s.data + i, end - i)};
+	*ret_v = (struct json_value){ kind, span_of(s.data + i, end - i) };
 	return end;
 }
 
 bool json_next(struct json_value v, size_t *pos, struct span *ret_name,
 	       struct json_value *ret_v)
 {
-	struct json_value name = {.raw = {0}};
+	struct json_value name = { .raw = { 0 } };
 	size_t i;
 
 	if (v.kind != JSON_OBJECT && v.kind != JSON_ARRAY)

@@ -15,13 +15,13 @@ struct span event_property(const struct event *ev, struct span name)
 	for (unsigned i = 0; i < ev->properties_len; i++)
 		if (span_equal(ev->properties[i].name, name))
 			return ev->properties[i].value;
-	return (struct span){0};
+	return (struct span){ 0 };
 }
 
 struct span event_topic_level(const struct event *ev, unsigned n)
 {
 	struct span rest = ev->topic;
-	struct span level = {0};
+	struct span level = { 0 };
 
 	for (unsigned i = 0; i < n; i++) {
 		if (!rest.data)

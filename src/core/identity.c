@@ -60,7 +60,7 @@ static struct span key_span(const struct hash_key *key)
 static struct hash_key key_of(const struct identity *id, int64_t group_no,
 			      uint64_t seed, const struct event *ev)
 {
-	struct hash_key content = {.bytes = {0}};
+	struct hash_key content = { .bytes = { 0 } };
 	bool has_id = id->event_id.data;
 	struct hash h;
 
@@ -85,7 +85,7 @@ static bool path_value(const struct event *ev, struct span path,
 	char *buf;
 	long len;
 
-	*ret_value = (struct span){0};
+	*ret_value = (struct span){ 0 };
 	if (!json_find(ev->payload, path, &v))
 		return true;
 	*ret_value = v.raw;
@@ -192,7 +192,7 @@ bool identity_of(const struct group_config *g, int64_t group_no, uint64_t seed,
 		 const struct event *ev, struct arena *scratch,
 		 struct identity *ret_id)
 {
-	struct identity id = {.fingerprint = 0};
+	struct identity id = { .fingerprint = 0 };
 	bool json_ok = decode(g, ev, &id);
 
 	if (!find_tenant(g, ev, json_ok, scratch, &id) ||

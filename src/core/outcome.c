@@ -32,7 +32,7 @@ static bool is_word(struct span s)
 
 struct error_type error_type_of(struct span s)
 {
-	struct error_type t = {.text = "handler.bad_type"};
+	struct error_type t = { .text = "handler.bad_type" };
 
 	if (is_word(s)) {
 		memcpy(t.text, s.data, s.len);

@@ -28,7 +28,7 @@ static struct span cut_outside_quotes(struct span s, char sep,
 		*rest = span_of(s.data + i + 1, s.len - i - 1);
 		return span_of(s.data, i);
 	}
-	*rest = (struct span){0};
+	*rest = (struct span){ 0 };
 	return s;
 }
 
@@ -139,7 +139,7 @@ static enum err parse_alternative(struct span text, struct selector *sel,
 enum err selector_parse(struct span text, struct selector *ret_sel,
 			struct err_detail *why)
 {
-	struct selector sel = {.len = 0};
+	struct selector sel = { .len = 0 };
 	struct span rest = text.data ? text : span_str("");
 
 	while (rest.data) {
@@ -189,7 +189,7 @@ static bool payload_value(const struct event *ev, struct span path,
 {
 	struct json_value v;
 
-	*ret_value = (struct span){0};
+	*ret_value = (struct span){ 0 };
 	if (!json_find(ev->payload, path, &v))
 		return true;
 	if (v.kind == JSON_STRING)
@@ -219,7 +219,7 @@ static bool part_value(const struct selector_part *p, const struct event *ev,
 		       bool json_ok, struct arena *scratch,
 		       struct span *ret_value)
 {
-	*ret_value = (struct span){0};
+	*ret_value = (struct span){ 0 };
 	switch (p->source) {
 	case SELECT_PAYLOAD:
 		return !json_ok ||
@@ -284,6 +284,6 @@ bool selector_value(const struct selector *sel, const struct event *ev,
 		*ret_value = part[0];
 		return true;
 	}
-	*ret_value = (struct span){0};
+	*ret_value = (struct span){ 0 };
 	return true;
 }

@@ -18,7 +18,7 @@ void notify_send(const char *state)
 	if (n < 2 || n >= sizeof(sa.sun_path))
 		return;
 	memcpy(sa.sun_path, path, n);
-	if (sa.sun_path[0] == '@')	/* abstract */
+	if (sa.sun_path[0] == '@') /* abstract */
 		sa.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)

@@ -50,7 +50,7 @@ static void answer_list(struct answer *a, const struct addrinfo *list)
 /* Descriptors 0 to 2 point nowhere, CHILD_PIPE is @pipe_fd, no others. */
 static void keep_only(int pipe_fd)
 {
-	struct rlimit limit = {.rlim_cur = CHILD_FD_MAX};
+	struct rlimit limit = { .rlim_cur = CHILD_FD_MAX };
 	int null = open("/dev/null", O_RDWR);
 
 	if (pipe_fd != CHILD_PIPE)
@@ -82,9 +82,9 @@ static void set_signals(unsigned seconds)
 
 static _Noreturn void child(const struct resolve *r, int pipe_fd)
 {
-	static const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+	static const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
 	struct addrinfo *list = NULL;
-	struct answer a = {0};
+	struct answer a = { 0 };
 
 	set_signals((unsigned)(r->limit_ms / 1000) + 1);
 	keep_only(pipe_fd);
@@ -181,7 +181,7 @@ static void fill(const struct resolve *r, const struct answer *a,
 enum err resolve_take(struct resolve *r, struct resolve_result *ret_result,
 		      struct err_detail *why)
 {
-	struct answer a = {.len = 1};
+	struct answer a = { .len = 1 };
 	bool late = clock_boot_ms() >= r->end_ms;
 	ssize_t n;
 

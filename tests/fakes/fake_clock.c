@@ -5,7 +5,9 @@
 #include "base/clock.h"
 
 struct fake_clock fake_clock = {
-	.boot_ms = 1000, .wall_ms = 1800000000000, .boot_id = "boot-1",
+	.boot_ms = 1000,
+	.wall_ms = 1800000000000,
+	.boot_id = "boot-1",
 };
 
 int64_t clock_boot_ms(void)

@@ -6,7 +6,7 @@
 
 struct fake_clock {
 	int64_t boot_ms, wall_ms;
-	int64_t step_ms;	/* passes at each look at the boot clock */
+	int64_t step_ms; /* passes at each look at the boot clock */
 	const char *boot_id;
 };
 

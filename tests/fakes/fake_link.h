@@ -9,16 +9,16 @@
 
 #include "link/link.h"
 
-#define FAKE_DELIVERIES	16384
+#define FAKE_DELIVERIES 16384
 
 struct fake_broker {
-	struct event queue[FAKE_DELIVERIES];	/* borrowed from the test */
-	int number[FAKE_DELIVERIES];		/* names the PUBLISH */
-	unsigned len;		/* published so far */
-	unsigned next;		/* to be delivered next */
-	unsigned owed;		/* PUBACKs queued, not sent */
+	struct event queue[FAKE_DELIVERIES]; /* borrowed from the test */
+	int number[FAKE_DELIVERIES];	     /* names the PUBLISH */
+	unsigned len;			     /* published so far */
+	unsigned next;			     /* to be delivered next */
+	unsigned owed;			     /* PUBACKs queued, not sent */
 
-	int acked[FAKE_DELIVERIES];	/* numbers, in the order of PUBACKs */
+	int acked[FAKE_DELIVERIES]; /* numbers, in the order of PUBACKs */
 	unsigned acked_len;
 
 	unsigned window;	/* deliveries in one read; 0: as asked for */
@@ -26,7 +26,7 @@ struct fake_broker {
 	unsigned reads;		/* calls of link_read() */
 	bool locked_read;	/* the hook's word at the last read */
 	bool (*on_read)(void);	/* asked at each read */
-	void (*on_flush)(void);	/* called before PUBACKs leave */
+	void (*on_flush)(void); /* called before PUBACKs leave */
 	unsigned drops;		/* connections cut with nothing sent */
 };
 

@@ -27,7 +27,7 @@ static struct {
 	struct fault fault[FAULT_OPS];
 	fault_hook_fn *hook;
 	void *arg;
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static sqlite3_vfs *real_vfs, vfs;
 

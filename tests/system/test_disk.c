@@ -16,20 +16,23 @@
 
 #include "../support/test.h"
 
-#define SCHEMA	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT, b TEXT) STRICT;"
-#define HANDLER	"INSERT INTO effect (id, b) VALUES (:event_id, :payload);"
-#define GROUP								\
-	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n" \
+#define SCHEMA                                                                 \
+	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT, b TEXT) STRICT;"
+#define HANDLER "INSERT INTO effect (id, b) VALUES (:event_id, :payload);"
+#define GROUP                                                                  \
+	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n"      \
 	"redelivery_horizon = 3h\nttl = 24h\n"
-#define EFFECTS	"SELECT count(*) FROM effect"
+#define EFFECTS "SELECT count(*) FROM effect"
 
 static bool may_mount;
 
-static struct gateway *new(const char *tmpfs_size)
+static struct gateway *new (const char *tmpfs_size)
 {
-	struct gateway *g = gateway_new(&(struct gateway_options){
-		.groups = GROUP, .schema = SCHEMA, .handler = HANDLER,
-		.broker = "reconnect_max = 1s\n" });
+	struct gateway *g = gateway_new(
+		&(struct gateway_options){ .groups = GROUP,
+					   .schema = SCHEMA,
+					   .handler = HANDLER,
+					   .broker = "reconnect_max = 1s\n" });
 	char path[128], options[64];
 
 	snprintf(path, sizeof(path), "%s/store", g->dir);
@@ -101,7 +104,7 @@ static void a_full_disk_stops_ingest_and_loses_nothing(void **state UNUSED)
 
 	if (!may_mount)
 		skip();
-	g = new("6M");		/* too small for a ballast */
+	g = new ("6M"); /* too small for a ballast */
 	gateway_up(g);
 	publish(g, 0, 50);
 	gateway_wait(g, EFFECTS, 50, 10000);
@@ -116,7 +119,8 @@ static void a_full_disk_stops_ingest_and_loses_nothing(void **state UNUSED)
 	assert_int_equal(gateway_logged(g, "ingest.open"), 1);
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 	assert_int_equal(gateway_int(g, "SELECT count(DISTINCT id)"
-					" FROM effect"), 550);
+					" FROM effect"),
+			 550);
 	assert_int_equal(gateway_int(g, EFFECTS), 550);
 	finish(g);
 }
@@ -127,7 +131,7 @@ static void the_ballast_is_given_up_and_put_back(void **state UNUSED)
 
 	if (!may_mount)
 		skip();
-	g = new("40M");
+	g = new ("40M");
 	gateway_up(g);
 	publish(g, 0, 10);
 	gateway_wait(g, EFFECTS, 10, 10000);
@@ -151,16 +155,18 @@ static void the_ballast_is_given_up_and_put_back(void **state UNUSED)
 /* The page budget, with the disk nearly empty. */
 static void at_max_size_events_stay_with_the_broker(void **state UNUSED)
 {
-	struct gateway *g = gateway_new(&(struct gateway_options){
-		.groups = GROUP, .schema = SCHEMA, .handler = HANDLER,
-		.broker = "" });
+	struct gateway *g =
+		gateway_new(&(struct gateway_options){ .groups = GROUP,
+						       .schema = SCHEMA,
+						       .handler = HANDLER,
+						       .broker = "" });
 	char out[4096];
 
 	gateway_file(g, "mqonce.conf",
 		     "[store]\npath = @D/store/s.db\nschema = @D/s.sql\n"
 		     "max_size = 4M\n[broker]\nurl = mqtt://127.0.0.1:@P\n"
-		     "client_id = gw\nsession_expiry = 1h\nreconnect_max = 1s\n"
-		     GROUP);
+		     "client_id = gw\nsession_expiry = 1h\nreconnect_max = "
+		     "1s\n" GROUP);
 	gateway_up(g);
 	for (int i = 0; i < 8; i++)
 		publish(g, i * 100, i * 100 + 100);

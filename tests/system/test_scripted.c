@@ -10,16 +10,16 @@
 #include "../fakes/scripted_broker.h"
 #include "../support/test.h"
 
-#define SCHEMA	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT) STRICT;"
-#define HANDLER								\
-	"INSERT INTO effect (id) VALUES (:event_id);"			\
-	"SELECT retry('later') WHERE :payload ->> 'k' = 'later'"	\
+#define SCHEMA "CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT) STRICT;"
+#define HANDLER                                                                \
+	"INSERT INTO effect (id) VALUES (:event_id);"                          \
+	"SELECT retry('later') WHERE :payload ->> 'k' = 'later'"               \
 	" AND :attempt = 1;"
-#define GROUP								\
-	"[limits]\nbatch = 20\n"						\
-	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n" \
+#define GROUP                                                                  \
+	"[limits]\nbatch = 20\n"                                               \
+	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n"      \
 	"redelivery_horizon = 3h\nttl = 24h\n"
-#define EFFECTS	"SELECT count(*) FROM effect"
+#define EFFECTS "SELECT count(*) FROM effect"
 
 struct fx {
 	struct scripted_broker *b;
@@ -35,10 +35,13 @@ static int setup_with(void **state, const char *protocol)
 	fx->b = broker_start(NULL);
 	snprintf(lines, sizeof(lines), "%sreconnect_max = 1s\nkeepalive = 5s\n",
 		 protocol);
-	fx->g = gateway_new(&(struct gateway_options){
-		.no_broker = true, .port = broker_port(fx->b),
-		.broker = lines, .groups = GROUP, .schema = SCHEMA,
-		.handler = HANDLER });
+	fx->g = gateway_new(
+		&(struct gateway_options){ .no_broker = true,
+					   .port = broker_port(fx->b),
+					   .broker = lines,
+					   .groups = GROUP,
+					   .schema = SCHEMA,
+					   .handler = HANDLER });
 	*state = fx;
 	return 0;
 }
@@ -65,8 +68,11 @@ static int teardown(void **state)
 
 static void publish(struct fx *fx, uint16_t id, const char *payload)
 {
-	broker_publish(fx->b, &(struct broker_publish){
-		.topic = "t", .payload = payload, .qos = 1, .id = id }, 1);
+	broker_publish(
+		fx->b,
+		&(struct broker_publish){
+			.topic = "t", .payload = payload, .qos = 1, .id = id },
+		1);
 }
 
 static void up(struct fx *fx)
@@ -94,8 +100,11 @@ static void a_packet_id_is_no_identity(void **state)
 static void pubacks_leave_in_the_order_of_their_publishes(void **state)
 {
 	static const char *const payloads[] = {
-		"{\"id\":\"1\",\"k\":\"later\"}", "{\"id\":\"2\"}",
-		"{\"id\":\"3\"}", "{\"id\":\"4\"}", "{\"id\":\"5\"}",
+		"{\"id\":\"1\",\"k\":\"later\"}",
+		"{\"id\":\"2\"}",
+		"{\"id\":\"3\"}",
+		"{\"id\":\"4\"}",
+		"{\"id\":\"5\"}",
 	};
 	struct fx *fx = *state;
 	uint16_t ids[8];
@@ -113,8 +122,8 @@ static void pubacks_leave_in_the_order_of_their_publishes(void **state)
 }
 
 /* CASE 14 */
-static void a_resend_while_we_work_has_one_effect_and_a_puback_each(
-	void **state)
+static void
+a_resend_while_we_work_has_one_effect_and_a_puback_each(void **state)
 {
 	struct fx *fx = *state;
 
@@ -153,7 +162,7 @@ static void an_announced_packet_of_256_megabytes_is_refused(void **state)
 	FILE *f;
 
 #ifdef __SANITIZE_ADDRESS__
-	skip();		/* its shadow allows no limit on memory */
+	skip(); /* its shadow allows no limit on memory */
 #endif
 	up(fx);
 	broker_send(fx->b, header, sizeof(header));
@@ -199,8 +208,8 @@ static void a_refused_filter_is_shown(void **state)
 	up(fx);
 	gateway_wait_log(fx->g, "link.refused", 1, 5000);
 	for (int i = 0; i < 100; i++) {
-		assert_int_equal(gateway_command(fx->g, out, sizeof(out),
-						 "status"), 0);
+		assert_int_equal(
+			gateway_command(fx->g, out, sizeof(out), "status"), 0);
 		if (strstr(out, "a filter was refused"))
 			return;
 		usleep(50000);

@@ -7,14 +7,15 @@
 
 /* The least that is complete; cases put other lines in. */
 static const char *const base[][2] = {
-	{"broker", "client_id = gw"},
-	{"group a", "subscribe = a/#"},
-	{"group a", "id = payload:$.id"},
-	{"group a", "handler = sql:/h.sql"},
-	{"group a", "redelivery_horizon = 3h"},
+	{ "broker", "client_id = gw" },
+	{ "group a", "subscribe = a/#" },
+	{ "group a", "id = payload:$.id" },
+	{ "group a", "handler = sql:/h.sql" },
+	{ "group a", "redelivery_horizon = 3h" },
 };
 
-static const char *const sections[] = {"store", "broker", "limits", "group a"};
+static const char *const sections[] = { "store", "broker", "limits",
+					"group a" };
 
 struct text {
 	char buf[16384];
@@ -97,7 +98,7 @@ static void mistakes_are_told_with_line_and_remedy(void **state UNUSED)
 	tsv_open(&t, "tests/data/config_errors.tsv");
 	while (tsv_next(&t)) {
 		struct config *c = NULL;
-		struct err_detail why = {.text = ""};
+		struct err_detail why = { .text = "" };
 		enum err e = config_parse("t.conf",
 					  build(&text, t.field[0], t.field[1]),
 					  &c, &why);
@@ -215,13 +216,13 @@ static void urls_come_apart(void **state UNUSED)
 		enum transport transport;
 		uint16_t port;
 	} cases[] = {
-		{"mqtt://broker", "broker", TRANSPORT_TCP, 1883},
-		{"mqtt://broker:18830", "broker", TRANSPORT_TCP, 18830},
-		{"mqtts://b.example", "b.example", TRANSPORT_TLS, 8883},
-		{"mqtt://10.0.0.1:1", "10.0.0.1", TRANSPORT_TCP, 1},
-		{"mqtt://[::1]", "::1", TRANSPORT_TCP, 1883},
-		{"mqtts://[fe80::1]:65535", "fe80::1", TRANSPORT_TLS, 65535},
-		{"unix:/run/m.sock", "/run/m.sock", TRANSPORT_UNIX, 0},
+		{ "mqtt://broker", "broker", TRANSPORT_TCP, 1883 },
+		{ "mqtt://broker:18830", "broker", TRANSPORT_TCP, 18830 },
+		{ "mqtts://b.example", "b.example", TRANSPORT_TLS, 8883 },
+		{ "mqtt://10.0.0.1:1", "10.0.0.1", TRANSPORT_TCP, 1 },
+		{ "mqtt://[::1]", "::1", TRANSPORT_TCP, 1883 },
+		{ "mqtts://[fe80::1]:65535", "fe80::1", TRANSPORT_TLS, 65535 },
+		{ "unix:/run/m.sock", "/run/m.sock", TRANSPORT_UNIX, 0 },
 	};
 	char line[64];
 

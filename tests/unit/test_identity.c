@@ -22,7 +22,7 @@ static int teardown(void **state UNUSED)
 
 static struct selector selector_of(const char *text)
 {
-	struct selector sel = {.len = 0};
+	struct selector sel = { .len = 0 };
 	struct err_detail why;
 
 	if (text)
@@ -41,8 +41,8 @@ static struct group_config group_of(const char *tenant, const char *id)
 
 static struct event event_of(const char *topic, const char *payload)
 {
-	return (struct event){.topic = span_str(topic),
-			      .payload = span_str(payload)};
+	return (struct event){ .topic = span_str(topic),
+			       .payload = span_str(payload) };
 }
 
 static struct identity identify(const struct group_config *g,
@@ -132,7 +132,7 @@ static void an_id_never_stands_for_a_content(void **state UNUSED)
 	struct event ev = event_of("t", "{}");
 	struct hash_key content = event_content(ev.topic, ev.payload);
 	struct identity none = identify(&g, &ev), id;
-	struct property p = {span_str("id"), span_of(content.bytes, 16)};
+	struct property p = { span_str("id"), span_of(content.bytes, 16) };
 
 	ev.properties = &p;
 	ev.properties_len = 1;
@@ -148,17 +148,17 @@ static void values_that_are_no_id_are_refused(void **state UNUSED)
 		struct span value;
 		bool good;
 	} cases[] = {
-		{span_str("x"), true},
-		{span_str("\xc3\xa9 z"), true},
-		{span_of(longest, EVENT_ID_MAX), true},
-		{span_of(longest, EVENT_ID_MAX + 1), false},
-		{span_str("\xff"), false},
-		{span_of("a\0b", 3), false},
+		{ span_str("x"), true },
+		{ span_str("\xc3\xa9 z"), true },
+		{ span_of(longest, EVENT_ID_MAX), true },
+		{ span_of(longest, EVENT_ID_MAX + 1), false },
+		{ span_str("\xff"), false },
+		{ span_of("a\0b", 3), false },
 	};
 
 	memset(longest, 'x', sizeof(longest));
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct property p = {span_str("tenant"), span_str("acme")};
+		struct property p = { span_str("tenant"), span_str("acme") };
 		struct event ev = event_of("t", "{}");
 		struct identity id;
 
@@ -195,7 +195,7 @@ static void escapes_cannot_smuggle_a_bad_id(void **state UNUSED)
 static void ids_without_their_tenant_do_not_meet(void **state UNUSED)
 {
 	struct group_config g = group_of("payload:$.tenant", "property:id");
-	struct property p = {span_str("id"), span_str("42")};
+	struct property p = { span_str("id"), span_str("42") };
 	struct event a = event_of("t", "{"), b = event_of("t", "{{");
 	struct identity x, y;
 
@@ -212,7 +212,7 @@ static void ids_without_their_tenant_do_not_meet(void **state UNUSED)
 static void poison_keeps_the_id_it_has(void **state UNUSED)
 {
 	struct group_config g = group_of("topic:1", "property:id");
-	struct property p = {span_str("id"), span_str("42")};
+	struct property p = { span_str("id"), span_str("42") };
 	struct event ev = event_of("acme", "{");
 	struct identity bad, good;
 
@@ -230,7 +230,7 @@ static void poison_keeps_the_id_it_has(void **state UNUSED)
 static void the_first_thing_wrong_gives_the_type(void **state UNUSED)
 {
 	struct group_config g = group_of("payload:$.t", "payload:$.id");
-	struct event huge = {.topic = span_str("t"), .oversize = true};
+	struct event huge = { .topic = span_str("t"), .oversize = true };
 
 	assert_string_equal(identify(&g, &huge).poison.text,
 			    "payload.oversize");
@@ -265,7 +265,7 @@ static void text_and_raw_take_what_json_does_not(void **state UNUSED)
 static void the_message_is_topic_payload_and_content_type(void **state UNUSED)
 {
 	struct group_config g = group_of(NULL, "const:x");
-	struct property p = {span_str("sent"), span_str("12:00")};
+	struct property p = { span_str("sent"), span_str("12:00") };
 	struct event ev = event_of("t", "{}"), other = ev;
 	uint64_t f = identify(&g, &ev).fingerprint;
 
@@ -326,7 +326,7 @@ static void paths_see_their_values_and_nothing_else(void **state UNUSED)
 static void an_oversize_event_is_told_by_its_content(void **state UNUSED)
 {
 	struct group_config g = group_of(NULL, "property:id");
-	struct event a = {.topic = span_str("t"), .oversize = true};
+	struct event a = { .topic = span_str("t"), .oversize = true };
 	struct event b = a;
 
 	a.content = event_content(a.topic, span_str("aaa"));
@@ -341,7 +341,7 @@ static void an_oversize_event_is_told_by_its_content(void **state UNUSED)
 static void no_bytes_are_the_same_with_or_without_a_pointer(void **state UNUSED)
 {
 	struct group_config g = group_of(NULL, "payload:$.id");
-	struct event a = event_of("t", ""), b = {.topic = a.topic};
+	struct event a = event_of("t", ""), b = { .topic = a.topic };
 
 	g.format = FORMAT_RAW;
 	assert_true(same_key(identify(&g, &a), identify(&g, &b)));

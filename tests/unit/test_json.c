@@ -37,7 +37,7 @@ static void nesting_ends_at_the_limit(void **state UNUSED)
 
 static void nothing_is_not_a_text(void **state UNUSED)
 {
-	assert_false(json_valid((struct span){0}));
+	assert_false(json_valid((struct span){ 0 }));
 	assert_false(json_valid(span_str("")));
 }
 
@@ -75,7 +75,7 @@ static void paths_find_what_sqlite_would(void **state UNUSED)
 
 	tsv_open(&t, "tests/data/json_find.tsv");
 	while (tsv_next(&t)) {
-		struct json_value v = {.raw = {0}};
+		struct json_value v = { .raw = { 0 } };
 		bool found = json_find(t.field[0], t.field[1], &v);
 		const char *kind = found ? kind_text(v.kind) : "-";
 
@@ -114,13 +114,13 @@ static void escapes_come_out_as_utf8(void **state UNUSED)
 	static const struct {
 		const char *raw, *want;
 	} cases[] = {
-		{"", ""},
-		{"plain", "plain"},
-		{"\\\"\\\\\\/\\b\\f\\n\\r\\t", "\"\\/\b\f\n\r\t"},
-		{"\\u0041\\u00e9\\u20ac", "A\xc3\xa9\xe2\x82\xac"},
-		{"\\uD83D\\uDE00", "\xf0\x9f\x98\x80"},
-		{"\\uffff", "\xef\xbf\xbf"},
-		{"\xc3\xa9", "\xc3\xa9"},
+		{ "", "" },
+		{ "plain", "plain" },
+		{ "\\\"\\\\\\/\\b\\f\\n\\r\\t", "\"\\/\b\f\n\r\t" },
+		{ "\\u0041\\u00e9\\u20ac", "A\xc3\xa9\xe2\x82\xac" },
+		{ "\\uD83D\\uDE00", "\xf0\x9f\x98\x80" },
+		{ "\\uffff", "\xef\xbf\xbf" },
+		{ "\xc3\xa9", "\xc3\xa9" },
 	};
 	char buf[64];
 

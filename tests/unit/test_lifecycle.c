@@ -7,10 +7,10 @@ static void only_the_drawn_moves_are_allowed(void **state UNUSED)
 {
 	/* Rows: from; columns: to new, pending, done, dead. */
 	static const bool want[PLACE_COUNT][PLACE_COUNT] = {
-		[PLACE_NEW] = {false, true, true, true},
-		[PLACE_PENDING] = {false, true, true, true},
-		[PLACE_DONE] = {false, false, false, false},
-		[PLACE_DEAD] = {false, true, false, false},
+		[PLACE_NEW] = { false, true, true, true },
+		[PLACE_PENDING] = { false, true, true, true },
+		[PLACE_DONE] = { false, false, false, false },
+		[PLACE_DEAD] = { false, true, false, false },
 	};
 
 	for (int from = 0; from < PLACE_COUNT; from++)
@@ -41,11 +41,12 @@ static void every_state_has_its_word(void **state UNUSED)
 
 static void an_error_type_is_one_short_word(void **state UNUSED)
 {
-	static const char *const good[] = {"a", "json.malformed",
-					   "SQLITE_CONSTRAINT_NOTNULL",
-					   "unknown-device_7"};
-	static const char *const bad[] = {
-		"", "two words", "a\n", "a:b", "caf\xc3\xa9", "a'b", "{\"a\"}"};
+	static const char *const good[] = { "a", "json.malformed",
+					    "SQLITE_CONSTRAINT_NOTNULL",
+					    "unknown-device_7" };
+	static const char *const bad[] = { "",	     "two words",   "a\n",
+					   "a:b",    "caf\xc3\xa9", "a'b",
+					   "{\"a\"}" };
 	char longest[ERROR_TYPE_SIZE + 1];
 
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
@@ -56,7 +57,7 @@ static void an_error_type_is_one_short_word(void **state UNUSED)
 				    "handler.bad_type");
 	assert_string_equal(error_type_of(span_of("a\0b", 3)).text,
 			    "handler.bad_type");
-	assert_string_equal(error_type_of((struct span){0}).text,
+	assert_string_equal(error_type_of((struct span){ 0 }).text,
 			    "handler.bad_type");
 
 	memset(longest, 'x', sizeof(longest));

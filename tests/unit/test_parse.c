@@ -10,32 +10,32 @@ static void durations_need_a_unit(void **state UNUSED)
 		const char *text;
 		int64_t ms; /* -1: refused */
 	} cases[] = {
-		{"0", 0},
-		{"0s", 0},
-		{"1ms", 1},
-		{"1s", 1000},
-		{"30m", 1800000},
-		{"3h", 10800000},
-		{"1d", 86400000},
-		{"007s", 7000},
-		{"9223372036854775807ms", INT64_MAX},
-		{"", -1},
-		{"1", -1},
-		{"00", -1},
-		{"s", -1},
-		{"-1s", -1},
-		{"+1s", -1},
-		{"1.5h", -1},
-		{"1 s", -1},
-		{" 1s", -1},
-		{"1S", -1},
-		{"1w", -1},
-		{"1hs", -1},
-		{"1h30m", -1},
-		{"infinite", -1},
-		{"9223372036854775808ms", -1},
-		{"9223372036854776s", -1},
-		{"999999999999999999999d", -1},
+		{ "0", 0 },
+		{ "0s", 0 },
+		{ "1ms", 1 },
+		{ "1s", 1000 },
+		{ "30m", 1800000 },
+		{ "3h", 10800000 },
+		{ "1d", 86400000 },
+		{ "007s", 7000 },
+		{ "9223372036854775807ms", INT64_MAX },
+		{ "", -1 },
+		{ "1", -1 },
+		{ "00", -1 },
+		{ "s", -1 },
+		{ "-1s", -1 },
+		{ "+1s", -1 },
+		{ "1.5h", -1 },
+		{ "1 s", -1 },
+		{ " 1s", -1 },
+		{ "1S", -1 },
+		{ "1w", -1 },
+		{ "1hs", -1 },
+		{ "1h30m", -1 },
+		{ "infinite", -1 },
+		{ "9223372036854775808ms", -1 },
+		{ "9223372036854776s", -1 },
+		{ "999999999999999999999d", -1 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -53,20 +53,20 @@ static void sizes_may_have_a_unit(void **state UNUSED)
 		const char *text;
 		int64_t bytes; /* -1: refused */
 	} cases[] = {
-		{"0", 0},
-		{"17", 17},
-		{"64K", 65536},
-		{"1M", 1 << 20},
-		{"2G", INT64_C(2) << 30},
-		{"", -1},
-		{"K", -1},
-		{"1k", -1},
-		{"1KB", -1},
-		{"1T", -1},
-		{"-1", -1},
-		{"1.5M", -1},
-		{"8589934592G", -1},
-		{"0x10", -1},
+		{ "0", 0 },
+		{ "17", 17 },
+		{ "64K", 65536 },
+		{ "1M", 1 << 20 },
+		{ "2G", INT64_C(2) << 30 },
+		{ "", -1 },
+		{ "K", -1 },
+		{ "1k", -1 },
+		{ "1KB", -1 },
+		{ "1T", -1 },
+		{ "-1", -1 },
+		{ "1.5M", -1 },
+		{ "8589934592G", -1 },
+		{ "0x10", -1 },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -112,8 +112,9 @@ static void values_are_shown_in_their_largest_unit(void **state UNUSED)
 
 static void what_is_shown_reads_back_the_same(void **state UNUSED)
 {
-	static const int64_t values[] = {
-		0, 1, 999, 1000, 60000, 61000, 3600000, 90000000, INT64_MAX};
+	static const int64_t values[] = { 0,	   1,	     999,
+					  1000,	   60000,    61000,
+					  3600000, 90000000, INT64_MAX };
 	char buf[PARSE_TEXT_SIZE];
 
 	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
@@ -179,27 +180,28 @@ static void utf8_is_judged_as_the_rfc_does(void **state UNUSED)
 		if (utf8_valid(span_str(bad[i])))
 			fail_msg("bad %zu passes", i);
 	assert_true(utf8_valid(span_of("a\0b", 3)));
-	assert_true(utf8_valid((struct span){0}));
+	assert_true(utf8_valid((struct span){ 0 }));
 }
 
 static void a_slip_finds_the_word_that_was_meant(void **state UNUSED)
 {
 	static const char *const words[] = {
-		"session_expiry", "keepalive", "url", "user", "ca", "id"};
+		"session_expiry", "keepalive", "url", "user", "ca", "id"
+	};
 	static const struct {
 		const char *text, *want;
 	} cases[] = {
-		{"sesion_expiry", "session_expiry"},
-		{"session-expiry", "session_expiry"},
-		{"keep_alive", "keepalive"},
-		{"keepalvie", "keepalive"},
-		{"uri", "url"},
-		{"users", "user"},
-		{"ids", "id"},
-		{"colour", NULL},
-		{"zzzzzzzzzzzzzz", NULL},
-		{"", NULL},
-		{"x", NULL},
+		{ "sesion_expiry", "session_expiry" },
+		{ "session-expiry", "session_expiry" },
+		{ "keep_alive", "keepalive" },
+		{ "keepalvie", "keepalive" },
+		{ "uri", "url" },
+		{ "users", "user" },
+		{ "ids", "id" },
+		{ "colour", NULL },
+		{ "zzzzzzzzzzzzzz", NULL },
+		{ "", NULL },
+		{ "x", NULL },
 	};
 	char endless[200];
 

@@ -27,7 +27,7 @@ static enum err take(struct resolve *r, struct resolve_result *result,
 		     struct err_detail *why)
 {
 	int64_t end_ms = clock_boot_ms() + ENOUGH_MS;
-	struct pollfd p = {.fd = resolve_fd(r), .events = POLLIN};
+	struct pollfd p = { .fd = resolve_fd(r), .events = POLLIN };
 	enum err e;
 
 	while ((e = resolve_take(r, result, why)) == ERR_BUSY &&
@@ -44,7 +44,7 @@ static void assert_no_child_is_left(void)
 
 static void a_number_is_its_own_answer_without_a_child(void **state UNUSED)
 {
-	static const char *const hosts[] = {"127.0.0.1", "::1", "192.0.2.7"};
+	static const char *const hosts[] = { "127.0.0.1", "::1", "192.0.2.7" };
 	struct resolve_result result;
 	struct err_detail why;
 	struct resolve *r;
@@ -65,7 +65,7 @@ static void a_number_is_its_own_answer_without_a_child(void **state UNUSED)
 static void a_name_becomes_numbers(void **state UNUSED)
 {
 	struct resolve_result result;
-	struct err_detail why = {""};
+	struct err_detail why = { "" };
 	struct resolve *r;
 
 	assert_ok(resolve_start("localhost", 8883, RESOLVE_LIMIT_MS, &r, &why));
@@ -81,8 +81,8 @@ static void a_name_becomes_numbers(void **state UNUSED)
 
 static void an_unknown_name_is_told_with_what_to_do(void **state UNUSED)
 {
-	struct resolve_result result = {.len = 7};
-	struct err_detail why = {""};
+	struct resolve_result result = { .len = 7 };
+	struct err_detail why = { "" };
 	struct resolve *r;
 
 	assert_ok(resolve_start("no-such-broker.invalid", 1883,
@@ -99,7 +99,7 @@ static void a_child_that_hangs_is_given_up_and_killed(void **state UNUSED)
 {
 	int64_t start_ms = clock_boot_ms();
 	struct resolve_result result;
-	struct err_detail why = {""};
+	struct err_detail why = { "" };
 	struct resolve *r;
 
 	children_hang = true;
@@ -155,7 +155,7 @@ static void no_descriptor_leaks(void **state UNUSED)
 /* An end of a pipe that only the child could still hold. */
 static void the_child_holds_no_descriptor_of_ours(void **state UNUSED)
 {
-	struct pollfd p = {.events = POLLIN};
+	struct pollfd p = { .events = POLLIN };
 	struct resolve_result result;
 	struct err_detail why;
 	struct resolve *r;

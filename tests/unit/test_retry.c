@@ -20,14 +20,14 @@ static uint32_t neutral(int64_t wait)
 
 static struct verdict judge(unsigned attempts, uint32_t jitter, int64_t now_ms)
 {
-	struct retry_history h = {.attempts = attempts, .jitter = jitter};
+	struct retry_history h = { .attempts = attempts, .jitter = jitter };
 
 	return retry_judge(&usual, OUTCOME_TRANSIENT, &h, now_ms);
 }
 
 static void success_is_done(void **state UNUSED)
 {
-	struct retry_history h = {.attempts = 99};
+	struct retry_history h = { .attempts = 99 };
 
 	assert_int_equal(retry_judge(&usual, OUTCOME_OK, &h, INT64_MAX).kind,
 			 VERDICT_DONE);
@@ -35,7 +35,7 @@ static void success_is_done(void **state UNUSED)
 
 static void permanent_and_poison_are_buried_at_once(void **state UNUSED)
 {
-	struct retry_history h = {.attempts = 1};
+	struct retry_history h = { .attempts = 1 };
 	struct verdict v = retry_judge(&usual, OUTCOME_PERMANENT, &h, 0);
 
 	assert_int_equal(v.kind, VERDICT_BURY);
@@ -47,8 +47,8 @@ static void permanent_and_poison_are_buried_at_once(void **state UNUSED)
 
 static void waits_double_up_to_the_longest(void **state UNUSED)
 {
-	static const int64_t waits[] = {1,  2,	 4,   8,   16,	32,
-					64, 128, 256, 300, 300, 300};
+	static const int64_t waits[] = { 1,  2,	  4,   8,   16,	 32,
+					 64, 128, 256, 300, 300, 300 };
 
 	for (unsigned i = 0; i < ARRAY_LEN(waits); i++) {
 		int64_t wait = waits[i] * SEC;
@@ -102,13 +102,13 @@ static void the_end_of_the_window_exhausts(void **state UNUSED)
 
 static void huge_numbers_do_not_overflow(void **state UNUSED)
 {
-	struct retry_policy p = {.max_attempts = UINT32_MAX,
-				 .window_ms = INT64_MAX,
-				 .initial_ms = INT64_MAX / 2 + 1,
-				 .max_ms = INT64_MAX};
-	struct retry_history h = {.attempts = UINT32_MAX - 1,
-				  .window_start_ms = INT64_MAX - 1,
-				  .jitter = UINT32_MAX};
+	struct retry_policy p = { .max_attempts = UINT32_MAX,
+				  .window_ms = INT64_MAX,
+				  .initial_ms = INT64_MAX / 2 + 1,
+				  .max_ms = INT64_MAX };
+	struct retry_history h = { .attempts = UINT32_MAX - 1,
+				   .window_start_ms = INT64_MAX - 1,
+				   .jitter = UINT32_MAX };
 	struct verdict v =
 		retry_judge(&p, OUTCOME_TRANSIENT, &h, INT64_MAX - 1);
 
@@ -119,11 +119,11 @@ static void huge_numbers_do_not_overflow(void **state UNUSED)
 
 static void the_smallest_policy_works(void **state UNUSED)
 {
-	struct retry_policy p = {.max_attempts = 3,
-				 .window_ms = 1000,
-				 .initial_ms = 1,
-				 .max_ms = 1};
-	struct retry_history h = {.attempts = 1, .jitter = UINT32_MAX};
+	struct retry_policy p = { .max_attempts = 3,
+				  .window_ms = 1000,
+				  .initial_ms = 1,
+				  .max_ms = 1 };
+	struct retry_history h = { .attempts = 1, .jitter = UINT32_MAX };
 
 	assert_int_equal(retry_judge(&p, OUTCOME_TRANSIENT, &h, 5).due_ms, 6);
 }

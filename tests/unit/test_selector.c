@@ -5,9 +5,9 @@
 #include "core/selector.h"
 
 static const struct property properties[] = {
-	{{"event-id", 8}, {"p-1", 3}},
-	{{"event-id", 8}, {"p-2", 3}},
-	{{"empty", 5}, {"", 0}},
+	{ { "event-id", 8 }, { "p-1", 3 } },
+	{ { "event-id", 8 }, { "p-2", 3 } },
+	{ { "empty", 5 }, { "", 0 } },
 };
 
 static struct event event_of(struct span payload)
@@ -61,8 +61,8 @@ static void mistakes_are_told_with_what_to_write(void **state UNUSED)
 
 	tsv_open(&t, "tests/data/selector_errors.tsv");
 	while (tsv_next(&t)) {
-		struct selector sel = {.len = 77};
-		struct err_detail why = {.text = ""};
+		struct selector sel = { .len = 77 };
+		struct err_detail why = { .text = "" };
 
 		if (selector_parse(t.field[0], &sel, &why) == ERR_CONFIG &&
 		    span_is(t.field[1], why.text) && sel.len == 77)
@@ -114,8 +114,8 @@ static void a_selector_knows_what_it_reads(void **state UNUSED)
 
 static void a_full_scratch_is_told(void **state UNUSED)
 {
-	static const char *const texts[] = {"hash", "const:a & const:b",
-					    "payload:$.id"};
+	static const char *const texts[] = { "hash", "const:a & const:b",
+					     "payload:$.id" };
 	struct event ev = event_of(span_str("{\"id\":\"\\n\"}"));
 	struct span value = span_str("untouched");
 	struct arena scratch;
