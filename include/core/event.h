@@ -31,11 +31,14 @@ struct event {
 	/* Larger than max_payload: hashed at arrival, not kept. */
 	bool oversize;
 	uint64_t payload_bytes;	 /* size as delivered */
-	struct hash_key content; /* event_content(); set if oversize */
+	struct hash_key content; /* event_content(), if oversize; else unset */
 };
 
 /* The unseeded hash of topic and payload: names an event that has no id. */
 struct hash_key event_content(struct span topic, struct span payload);
+
+/* The same of @ev, whose payload may be gone. */
+struct hash_key event_content_of(const struct event *ev);
 
 /* Value of the first user property called @name; absent if there is none. */
 struct span event_property(const struct event *ev, struct span name);

@@ -10,6 +10,12 @@ struct hash_key event_content(struct span topic, struct span payload)
 	return hash_end128(h);
 }
 
+struct hash_key event_content_of(const struct event *ev)
+{
+	return ev->oversize ? ev->content
+			    : event_content(ev->topic, ev->payload);
+}
+
 struct span event_property(const struct event *ev, struct span name)
 {
 	for (unsigned i = 0; i < ev->properties_len; i++)

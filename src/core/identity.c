@@ -46,12 +46,6 @@ static bool decode(const struct group_config *g, const struct event *ev,
 	return false;
 }
 
-static struct hash_key content_of(const struct event *ev)
-{
-	return ev->oversize ? ev->content
-			    : event_content(ev->topic, ev->payload);
-}
-
 static struct span key_span(const struct hash_key *key)
 {
 	return span_of(key->bytes, sizeof(key->bytes));
@@ -65,7 +59,7 @@ static struct hash_key key_of(const struct identity *id, int64_t group_no,
 	struct hash h;
 
 	if (!has_id)
-		content = content_of(ev);
+		content = event_content_of(ev);
 	h = hash_start(seed);
 	hash_add_int(h, has_id ? KEY_OF_ID : KEY_OF_CONTENT);
 	hash_add_int(h, (uint64_t)group_no);

@@ -202,9 +202,7 @@ static bool payload_value(const struct event *ev, struct span path,
 static bool hash_value(const struct event *ev, struct arena *scratch,
 		       struct span *ret_value)
 {
-	struct hash_key key = ev->oversize
-				      ? ev->content
-				      : event_content(ev->topic, ev->payload);
+	struct hash_key key = event_content_of(ev);
 	char *hex = arena_take(scratch, 2 * HASH_KEY_BYTES + 1);
 
 	if (!hex)
