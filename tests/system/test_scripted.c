@@ -81,7 +81,6 @@ static void up(struct fx *fx)
 	assert_true(broker_wait(fx->b, BROKER_SUBSCRIBE, 1, 10000));
 }
 
-/* CASE 3 */
 static void a_packet_id_is_no_identity(void **state)
 {
 	struct fx *fx = *state;
@@ -96,7 +95,6 @@ static void a_packet_id_is_no_identity(void **state)
 	assert_int_equal(gateway_int(fx->g, EFFECTS), 2);
 }
 
-/* CASE 5 */
 static void pubacks_leave_in_the_order_of_their_publishes(void **state)
 {
 	static const char *const payloads[] = {
@@ -116,12 +114,11 @@ static void pubacks_leave_in_the_order_of_their_publishes(void **state)
 	assert_int_equal(broker_pubacks(fx->b, ids, 8), 5);
 	for (uint16_t i = 0; i < 5; i++)
 		assert_int_equal(ids[i], 50 - i);
-	/* The first was pending, and is done without a reconnect (CASE 4). */
+	/* The first was pending, and is done, without a reconnect. */
 	gateway_wait(fx->g, EFFECTS, 5, 10000);
 	assert_int_equal(broker_count(fx->b, BROKER_CONNECTIONS), 1);
 }
 
-/* CASE 14 */
 static void
 a_resend_while_we_work_has_one_effect_and_a_puback_each(void **state)
 {
@@ -136,7 +133,6 @@ a_resend_while_we_work_has_one_effect_and_a_puback_each(void **state)
 	assert_int_equal(broker_count(fx->b, BROKER_CONNECTIONS), 1);
 }
 
-/* CASE 13 */
 static void a_window_of_one_is_never_waited_beyond(void **state)
 {
 	static char text[50][32];
