@@ -278,7 +278,6 @@ static void the_canary_is_in(struct gateway *g, unsigned id)
 	assert_has(r.out, CANARY);
 }
 
-/* CASE 30 */
 static void a_payload_is_shown_to_nobody_who_does_not_ask(void **state UNUSED)
 {
 	struct gateway *g = new_with_broker(SECRETIVE);
