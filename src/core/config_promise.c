@@ -61,7 +61,7 @@ static void print_core(const struct group_config *g, FILE *out)
 	if (g->natural)
 		wrap(out, "  ",
 		     "Every delivery that was acknowledged ends in exactly one "
-		     "visible place: applied, pending or dead. The effect may "
+		     "visible place: done, pending or dead. The effect may "
 		     "be committed more than once for one event, because "
 		     "idempotent = natural keeps no marker of what is done: "
 		     "this group relies on an effect that comes out the same "
