@@ -26,7 +26,7 @@
 
 static bool may_mount;
 
-static struct gateway *new (const char *tmpfs_size)
+static struct gateway *make(const char *tmpfs_size)
 {
 	struct gateway *g = gateway_new(
 		&(struct gateway_options){ .groups = GROUP,
@@ -104,7 +104,7 @@ static void a_full_disk_stops_ingest_and_loses_nothing(void **state UNUSED)
 
 	if (!may_mount)
 		skip();
-	g = new ("6M"); /* too small for a ballast */
+	g = make("6M"); /* too small for a ballast */
 	gateway_up(g);
 	publish(g, 0, 50);
 	gateway_wait(g, EFFECTS, 50, 10000);
@@ -131,7 +131,7 @@ static void the_ballast_is_given_up_and_put_back(void **state UNUSED)
 
 	if (!may_mount)
 		skip();
-	g = new ("40M");
+	g = make("40M");
 	gateway_up(g);
 	publish(g, 0, 10);
 	gateway_wait(g, EFFECTS, 10, 10000);

@@ -19,7 +19,7 @@
 
 static const char *protocol; /* line for [broker] */
 
-static struct gateway *new (const char *mosquitto, const char *broker)
+static struct gateway *make(const char *mosquitto, const char *broker)
 {
 	char lines[256];
 
@@ -48,31 +48,32 @@ static void publish(struct gateway *g, int from, int to)
 
 static void an_event_takes_effect_once_and_is_acknowledged(void **state UNUSED)
 {
-	struct gateway *g = new ("", "");
+	struct gateway *g = make("", "");
 
 	gateway_up(g);
 	publish(g, 0, 300);
 	publish(g, 0, 300);
-	gateway_wait(g, EFFECTS, 300, 10000);
+	publish(g, 300, 301); /* is there once all copies were read */
+	gateway_wait(g, EFFECTS, 301, 10000);
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
-	assert_int_equal(gateway_int(g, EFFECTS), 300);
+	assert_int_equal(gateway_int(g, EFFECTS), 301);
 	assert_int_equal(gateway_int(g, "SELECT suppressed_done"
 					" FROM once_counter"),
 			 300);
 	/* Nothing is left unacknowledged: nothing comes again. */
 	gateway_up(g);
-	publish(g, 300, 301);
-	gateway_wait(g, EFFECTS, 301, 10000);
+	publish(g, 301, 302);
+	gateway_wait(g, EFFECTS, 302, 10000);
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 	assert_int_equal(gateway_int(g, "SELECT received FROM once_counter"),
-			 601);
+			 602);
 	gateway_free(g);
 }
 
 static void
 what_is_published_while_it_is_away_arrives_later(void **state UNUSED)
 {
-	struct gateway *g = new ("", "");
+	struct gateway *g = make("", "");
 
 	gateway_up(g);
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
@@ -85,7 +86,7 @@ what_is_published_while_it_is_away_arrives_later(void **state UNUSED)
 
 static void a_broker_that_forgot_the_session_is_noticed(void **state UNUSED)
 {
-	struct gateway *g = new ("", "reconnect_max = 1s\n");
+	struct gateway *g = make("", "reconnect_max = 1s\n");
 
 	gateway_up(g);
 	gateway_broker_end(g, SIGKILL);
@@ -103,7 +104,7 @@ static void a_broker_that_forgot_the_session_is_noticed(void **state UNUSED)
 
 static void what_a_crashed_broker_repeats_is_suppressed(void **state UNUSED)
 {
-	struct gateway *g = new ("persistence true\npersistence_location @D/\n"
+	struct gateway *g = make("persistence true\npersistence_location @D/\n"
 				 "autosave_interval 1\n"
 				 "autosave_on_changes true\n",
 				 "reconnect_max = 1s\n");
@@ -142,7 +143,7 @@ static void what_a_crashed_broker_repeats_is_suppressed(void **state UNUSED)
 static void
 a_lock_held_for_longer_than_the_keepalive_loses_nothing(void **state UNUSED)
 {
-	struct gateway *g = new ("", "keepalive = 5s\nreconnect_max = 2s\n");
+	struct gateway *g = make("", "keepalive = 5s\nreconnect_max = 2s\n");
 	char path[128];
 	sqlite3 *other;
 	int64_t received;
@@ -172,7 +173,7 @@ a_lock_held_for_longer_than_the_keepalive_loses_nothing(void **state UNUSED)
 
 static void a_second_owner_is_refused_and_told_the_pid(void **state UNUSED)
 {
-	struct gateway *g = new ("", "");
+	struct gateway *g = make("", "");
 	char out[512], pid[32];
 
 	gateway_up(g);
@@ -184,7 +185,7 @@ static void a_second_owner_is_refused_and_told_the_pid(void **state UNUSED)
 
 static void two_clients_of_one_id_are_told_so(void **state UNUSED)
 {
-	struct gateway *g = new ("", "reconnect_max = 1s\n");
+	struct gateway *g = make("", "reconnect_max = 1s\n");
 	struct gateway *h = gateway_new(
 		&(struct gateway_options){ .no_broker = true,
 					   .port = g->port,
@@ -211,7 +212,7 @@ static void two_clients_of_one_id_are_told_so(void **state UNUSED)
 /* A removed filter's events are acknowledged, and the filter is taken back. */
 static void a_filter_no_longer_configured_is_unsubscribed(void **state UNUSED)
 {
-	struct gateway *g = new ("", "");
+	struct gateway *g = make("", "");
 	static const char *const one[] = { "{\"id\":\"x\"}" };
 	char text[1024];
 
@@ -245,7 +246,7 @@ static void a_filter_no_longer_configured_is_unsubscribed(void **state UNUSED)
 static void
 a_reload_takes_the_new_configuration_and_keeps_a_good_one(void **state UNUSED)
 {
-	struct gateway *g = new ("", "");
+	struct gateway *g = make("", "");
 
 	gateway_up(g);
 	gateway_file(g, "h.sql",
