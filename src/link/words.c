@@ -96,8 +96,7 @@ static const char *cause(const struct link *l, int rc, int err_no)
 	case MOSQ_ERR_SUCCESS:
 	case MOSQ_ERR_NO_CONN:
 	case MOSQ_ERR_CONN_LOST:
-		return connecting ? "closed before it answered " WRONG_PORT
-				  : "closed by the broker";
+		return connecting ? cut_short(l) : "closed by the broker";
 	case MOSQ_ERR_KEEPALIVE: return "no answer within the keepalive time";
 	case MOSQ_ERR_PROTOCOL:
 	case MOSQ_ERR_MALFORMED_PACKET:

@@ -174,6 +174,31 @@ static void a_plain_url_on_a_tls_port_is_told(void **state UNUSED)
 	assert_says("is this an MQTT port");
 }
 
+/* Nothing is left then but a guess, and it must be the same each time. */
+static void a_reset_amid_the_handshake_says_where_to_look(void **state UNUSED)
+{
+	for (int i = 0; i < 2; i++) {
+		start(TRANSPORT_TLS, PROTOCOL_5);
+		if (i) {
+			k->bc.cert = k->certs.client_cert;
+			k->bc.key = k->certs.client_key;
+		}
+		broker_ignore(k->broker, true);
+		assert_ok(linked_open(k));
+		assert_ok(linked_turn(k, 100));
+		assert_ok(linked_turn(k, 100));
+		broker_stop(k->broker); /* resets who was not let in */
+		k->broker = NULL;
+		assert_true(linked_until_state(k, LINK_DOWN));
+		assert_says(i ? "closed during TLS: does the broker accept "
+				"cert and key, and is this its TLS port?"
+			      : "closed during TLS: does the broker want a "
+				"certificate (cert and key), and is this its "
+				"TLS port?");
+		teardown(NULL);
+	}
+}
+
 /* All of it is in the SSL buffer at once, where poll(2) sees nothing. */
 static void messages_in_one_tls_record_are_all_read(void **state UNUSED)
 {
@@ -206,6 +231,7 @@ int main(void)
 		T(rotated_files_count_at_the_next_connect),
 		T(a_tls_url_on_a_plain_port_is_told),
 		T(a_plain_url_on_a_tls_port_is_told),
+		T(a_reset_amid_the_handshake_says_where_to_look),
 		T(messages_in_one_tls_record_are_all_read),
 	};
 	int failed;
