@@ -42,6 +42,15 @@ struct verdict retry_judge(const struct retry_policy *p, enum outcome outcome,
 			   const struct retry_history *h, int64_t now_ms);
 
 /*
+ * What becomes of an event that waits until @due_ms when the policy may have
+ * been tightened since: VERDICT_WAIT with the same time or an earlier one, or
+ * VERDICT_BURY.  @h counts the attempts that were made.
+ */
+struct verdict retry_recheck(const struct retry_policy *p,
+			     const struct retry_history *h, int64_t due_ms,
+			     int64_t now_ms);
+
+/*
  * The longest time the policy's attempts can last, without jitter.  `check`
  * holds it against the window.
  */

@@ -60,6 +60,30 @@ struct verdict retry_judge(const struct retry_policy *p, enum outcome outcome,
 	};
 }
 
+/*
+ * By the policy that set it no wait ends behind its window, and none is longer
+ * than max_ms and a fifth: one that does is an older policy's.
+ */
+struct verdict retry_recheck(const struct retry_policy *p,
+			     const struct retry_history *h, int64_t due_ms,
+			     int64_t now_ms)
+{
+	int64_t end_ms = add_capped(h->window_start_ms, p->window_ms);
+	int64_t last_ms = add_capped(now_ms, add_capped(p->max_ms,
+							p->max_ms / 5));
+
+	if (h->attempts >= p->max_attempts)
+		return bury(DEAD_EXHAUSTED);
+	if (h->attempts && due_ms > end_ms) {
+		if (now_ms >= end_ms)
+			return bury(DEAD_EXHAUSTED);
+		due_ms = end_ms;
+	}
+	if (due_ms > last_ms)
+		due_ms = add_capped(now_ms, spread_ms(p->max_ms, h->jitter));
+	return (struct verdict){.kind = VERDICT_WAIT, .due_ms = due_ms};
+}
+
 int64_t retry_span_ms(const struct retry_policy *p)
 {
 	int64_t wait_ms = p->initial_ms, sum_ms = 0, rest_ms;

@@ -143,6 +143,48 @@ static void the_span_is_the_sum_of_the_waits(void **state UNUSED)
 	assert_int_equal(retry_span_ms(&p), 811 * SEC);
 }
 
+static void a_tightened_policy_moves_or_ends_what_waits(void **state UNUSED)
+{
+	enum { KEEP, MOVE, END };
+	static const struct {
+		unsigned attempts;
+		int64_t start, due, now;
+		int what;
+		int64_t want;
+	} cases[] = {
+		{19, 0, 20 * MIN, 19 * MIN, KEEP, 0},
+		{20, 0, 20 * MIN, 19 * MIN, END, 0},
+		{25, 0, 20 * MIN, 19 * MIN, END, 0},
+		/* a window that was longer */
+		{9, 0, 30 * MIN, 29 * MIN, KEEP, 0},
+		{9, 0, 30 * MIN + 1, 29 * MIN, MOVE, 30 * MIN},
+		{9, 0, 30 * MIN + 1, 30 * MIN, END, 0},
+		{9, 0, 29 * MIN, 90 * MIN, KEEP, 0},
+		/* never run: its window has not begun */
+		{0, 0, 40 * MIN, 90 * MIN, KEEP, 0},
+		/* waits that were longer; jitter 0 is a fifth less */
+		{9, 0, 7 * MIN, MIN, KEEP, 0},
+		{9, 0, 7 * MIN + 1, MIN, MOVE, 5 * MIN},
+		{0, 0, 2000 * MIN, MIN, MOVE, 5 * MIN},
+	};
+
+	for (unsigned i = 0; i < ARRAY_LEN(cases); i++) {
+		struct retry_history h = {.attempts = cases[i].attempts,
+					  .window_start_ms = cases[i].start};
+		struct verdict v = retry_recheck(&usual, &h, cases[i].due,
+						 cases[i].now);
+
+		assert_int_equal(v.kind, cases[i].what == END ? VERDICT_BURY
+							      : VERDICT_WAIT);
+		if (cases[i].what == END)
+			assert_int_equal(v.dead, DEAD_EXHAUSTED);
+		else
+			assert_int_equal(v.due_ms, cases[i].what == MOVE
+							   ? cases[i].want
+							   : cases[i].due);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +197,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_the_window_exhausts),
 		cmocka_unit_test(huge_numbers_do_not_overflow),
 		cmocka_unit_test(the_smallest_policy_works),
+		cmocka_unit_test(a_tightened_policy_moves_or_ends_what_waits),
 		cmocka_unit_test(the_span_is_the_sum_of_the_waits),
 	};
 
