@@ -21,6 +21,8 @@ struct work {
 	struct group *group;	/* NULL: the delivery matches none */
 	struct pending p;	/* p.id is 0 for a delivery */
 
+	bool probe;		/* to be run though the breaker is open */
+	bool over;		/* beyond the limits: to be buried, not run */
 	bool alone;		/* to be run by itself before it is believed */
 	bool decided;		/* result stands: not to be run again */
 	struct result result;

@@ -14,6 +14,7 @@
 struct group_change {
 	struct counters counters;
 	int64_t pending_rows, pending_bytes;
+	struct breaker breaker;		/* as it would be */
 	/* For the log: the latest event that waits or died, and why. */
 	int64_t waits, wait_ms;
 	struct error_type last_type;
@@ -27,6 +28,10 @@ struct group {
 	struct counters unsaved;	/* happened, not in the store yet */
 	int64_t pending_rows, pending_bytes;
 	struct group_change change;	/* of the transaction under way */
+
+	/* Of the retries: when the next is due (group time), the last probe. */
+	int64_t next_due_ms;		/* INT64_MAX: nothing waits */
+	int64_t probed_due_ms, probed_id;
 };
 
 /* One line per batch for what waits, one for what died. */

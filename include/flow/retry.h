@@ -1,4 +1,8 @@
-/* Runs pending events again when they are due, a few per turn. */
+/*
+ * Runs pending events again when they are due, a few per turn and of each group
+ * its share.  A paused group runs nothing, one with an open breaker a probe now
+ * and then.  At a start all that waits is reviewed first.
+ */
 #ifndef FLOW_RETRY_H
 #define FLOW_RETRY_H
 
@@ -6,6 +10,7 @@
 #include "base/defs.h"
 #include "base/err.h"
 #include "flow/batch.h"
+#include "flow/review.h"
 
 #define RETRY_ROWS	20	/* per turn, so that live events keep flowing */
 #define RETRY_TURN_MS	500
@@ -15,7 +20,8 @@ struct retry {
 	struct arena arena;
 	struct work work[RETRY_ROWS];
 	struct pending rows[RETRY_ROWS];
-	int64_t next_due_ms;	/* store clock; INT64_MAX: nothing waits */
+	struct review review;
+	unsigned first;		/* the group that begins the next turn */
 };
 
 struct retry_options {		/* all kept */

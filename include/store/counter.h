@@ -15,7 +15,7 @@ struct store;
 	X(attempts_transient) X(attempts_permanent) X(attempts_poison)	\
 	X(dead_permanent) X(dead_poison) X(dead_conflict)		\
 	X(dead_exhausted) X(dead_crash_loop) X(dropped) X(markers)	\
-	X(unmatched) X(sessions_lost)
+	X(unmatched) X(sessions_lost) X(superseded)
 
 struct counters {
 #define COUNTER_FIELD_(name) int64_t name;

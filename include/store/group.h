@@ -7,6 +7,7 @@
 
 #include "base/defs.h"
 #include "base/err.h"
+#include "core/breaker.h"
 #include "core/config.h"
 
 struct store;
@@ -15,6 +16,8 @@ struct group_record {
 	int64_t group_no;	/* never used for another group */
 	int64_t recipe;		/* number of its fingerprint's selectors */
 	int64_t vouches_since_ms;
+	bool paused;		/* by the operator: nothing is run */
+	struct breaker breaker;	/* open or not, and for how long */
 };
 
 /*
@@ -34,6 +37,15 @@ MUST_CHECK enum err group_find(struct store *st, const char *name,
 /* Only whether group_register() would refuse without @accept: ERR_CONFIG. */
 MUST_CHECK enum err group_check(struct store *st, const struct group_config *g,
 				struct err_detail *why);
+
+/* Holds the group back or lets it go; ERR_GONE if it is so already. */
+MUST_CHECK enum err group_pause(struct store *st, int64_t group_no,
+				bool paused);
+
+/* Writes down a breaker that was @old: ERR_GONE if the store knows another. */
+MUST_CHECK enum err group_breaker_put(struct store *st, int64_t group_no,
+				      const struct breaker *old,
+				      const struct breaker *b);
 
 /* The longest ttl of any group that ever wrote here, in milliseconds. */
 MUST_CHECK enum err group_longest_ttl(struct store *st, int64_t *ret_ms);

@@ -2,6 +2,7 @@
 #ifndef STORE_PENDING_H
 #define STORE_PENDING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -19,31 +20,69 @@ struct pending {
 	struct identity who;
 	struct event event;
 	unsigned attempts;	/* counted ones so far */
-	unsigned crashes;
-	int64_t window_ms;	/* when its first attempt was; store clock */
-	int64_t due_ms;		/* store clock */
+	unsigned runs;		/* all of them: the last number in its history */
+	unsigned crashes;	/* owners that died while it ran */
+	bool untouched;		/* by this ownership; put: run it alone first */
+	int64_t window_ms;	/* when its first attempt was; group time */
+	int64_t due_ms;		/* group time */
 	struct error_type first_type, last_type;	/* empty: none */
 };
 
 /* The row of a new event.  Sets @p->id. */
 MUST_CHECK enum err pending_put(struct store *st, struct pending *p);
 
-/* Not before @p->due_ms again, with attempts, window and types of @p. */
+/*
+ * It was run: not before @p->due_ms again, with attempts, runs, window and
+ * types of @p.  ERR_GONE unless this is the run after the last one.
+ */
 MUST_CHECK enum err pending_wait(struct store *st, const struct pending *p);
+
+/* Due earlier, without a run; ERR_GONE if it would be later. */
+MUST_CHECK enum err pending_advance(struct store *st, int64_t id,
+				    int64_t due_ms);
 
 /* It ended: done or dead, in this transaction. */
 MUST_CHECK enum err pending_drop(struct store *st, int64_t id);
 
 /*
- * Loads up to @max rows that are due at @now_ms, longest due first; spans lie
- * in @a.  Stops early when @a is full.
+ * Loads up to @max rows of a group that are due at @now_ms of its time, longest
+ * due first; spans lie in @a.  Stops early when @a is full.
  */
-MUST_CHECK enum err pending_due(struct store *st, int64_t now_ms, unsigned max,
-				struct arena *a, struct pending *rows,
-				unsigned *ret_n);
+MUST_CHECK enum err pending_due(struct store *st, int64_t group_no,
+				int64_t now_ms, unsigned max, struct arena *a,
+				struct pending *rows, unsigned *ret_n);
 
-/* When the next row is due; INT64_MAX if none waits. */
-MUST_CHECK enum err pending_next_due(struct store *st, int64_t *ret_ms);
+/*
+ * The row of a group behind (@due_ms, @id), due or not; behind the last comes
+ * the first.  ERR_NO if none waits.
+ */
+MUST_CHECK enum err pending_after(struct store *st, int64_t group_no,
+				  int64_t due_ms, int64_t id, struct arena *a,
+				  struct pending *ret_p);
+
+/* The whole row; ERR_NO without one. */
+MUST_CHECK enum err pending_load(struct store *st, int64_t id, struct arena *a,
+				 struct pending *ret_p);
+
+/*
+ * The next @max rows behind @id, of all groups, in order of their ids: only
+ * numbers and the key, no spans.
+ */
+MUST_CHECK enum err pending_scan(struct store *st, int64_t id, unsigned max,
+				 struct pending *rows, unsigned *ret_n);
+
+/* When a group's next row is due, in group time; INT64_MAX if none waits. */
+MUST_CHECK enum err pending_next_due(struct store *st, int64_t group_no,
+				     int64_t *ret_ms);
+
+/*
+ * This ownership is about to run the row alone: committed before it starts.
+ * ERR_GONE while another's claim stands.
+ */
+MUST_CHECK enum err pending_claim(struct store *st, int64_t id);
+
+/* Ends the claims of other ownerships; with @died each has cost a crash. */
+MUST_CHECK enum err pending_release(struct store *st, bool died);
 
 /* What a group's rows amount to.  Counts them: at start only. */
 MUST_CHECK enum err pending_totals(struct store *st, int64_t group_no,

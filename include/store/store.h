@@ -56,6 +56,18 @@ uint64_t store_seed(const struct store *st);
 /* Number of this ownership. */
 int64_t store_epoch(const struct store *st);
 
+/* How the ownership before this one ended. */
+enum store_end {
+	STORE_STOPPED,		/* in order, or there was none */
+	STORE_DIED,		/* the process, in this boot of the machine */
+	STORE_POWERED_OFF,	/* with the machine */
+};
+
+enum store_end store_last_end(const struct store *st);
+
+/* The last commit of an ownership that stops in order. */
+MUST_CHECK enum err store_clean_put(struct store *st, int64_t boot_ms);
+
 /*
  * The store clock at @boot_ms (CLOCK_BOOTTIME): never goes back, never jumps,
  * does not count time without power.

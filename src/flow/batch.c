@@ -11,7 +11,8 @@
 static void forget_changes(struct batch *b)
 {
 	for (unsigned i = 0; i < b->groups_len; i++)
-		b->groups[i].change = (struct group_change){ 0 };
+		b->groups[i].change = (struct group_change){
+			.breaker = b->groups[i].record.breaker };
 	b->wrote = false;
 }
 
@@ -42,6 +43,7 @@ static void apply_changes(struct batch *b)
 		group_log_change(g);
 		g->pending_rows += g->change.pending_rows;
 		g->pending_bytes += g->change.pending_bytes;
+		g->record.breaker = g->change.breaker;
 	}
 	if (b->wrote)
 		*b->strays = (struct counters){ 0 };
@@ -65,6 +67,24 @@ static enum err save_counters(struct batch *b)
 	return e;
 }
 
+/* Opening and closing is one row, with the batch that caused it. */
+static enum err save_breakers(struct batch *b)
+{
+	enum err e = OK;
+
+	for (unsigned i = 0; !e && i < b->groups_len; i++) {
+		const struct group *g = &b->groups[i];
+		const struct breaker *then = &g->record.breaker;
+		const struct breaker *now = &g->change.breaker;
+
+		if (now->open != then->open ||
+		    now->open_total_ms != then->open_total_ms)
+			e = group_breaker_put(b->store, g->record.group_no,
+					      then, now);
+	}
+	return e;
+}
+
 static enum err save_clock(struct batch *b)
 {
 	int64_t now = store_now_ms(b->store, b->boot_ms);
@@ -84,6 +104,8 @@ static enum err commit(struct batch *b)
 
 	if (b->wrote)
 		e = save_counters(b);
+	if (!e && b->wrote)
+		e = save_breakers(b);
 	if (!e && b->wrote)
 		e = save_clock(b);
 	crash_point("commit.before");

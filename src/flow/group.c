@@ -13,6 +13,21 @@ static void log_dead(const struct group *g, const struct counters *c)
 		 g->config->dead_letter ? "keep_letter" : "drop");
 }
 
+static void log_breaker(const struct group *g)
+{
+	const struct breaker *then = &g->record.breaker;
+	const struct breaker *now = &g->change.breaker;
+
+	if (now->open && !then->open)
+		log_err("breaker.open", "group=%s last_type=%s action=probe "
+			"every_ms=%d", g->config->name,
+			g->change.last_type.text, BREAKER_PROBE_MS);
+	if (!now->open && then->open)
+		log_info("breaker.close", "group=%s open_ms=%lld action=retry",
+			 g->config->name,
+			 (long long)(now->open_total_ms - then->open_total_ms));
+}
+
 void group_log_change(const struct group *g)
 {
 	const struct counters *c = &g->change.counters;
@@ -25,6 +40,7 @@ void group_log_change(const struct group *g)
 	if (c->dead_permanent || c->dead_poison || c->dead_conflict ||
 	    c->dead_exhausted || c->dead_crash_loop)
 		log_dead(g, c);
+	log_breaker(g);
 }
 
 bool group_wants(const struct group *g, struct span topic)

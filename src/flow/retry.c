@@ -2,9 +2,6 @@
 
 #include "base/log.h"
 
-/* Rows of a group that is not configured are looked at again after this. */
-#define ORPHAN_WAIT_MS	((int64_t)3600 * 1000)
-
 void retry_init(struct retry *r, const struct retry_options *o)
 {
 	*r = (struct retry){
@@ -20,53 +17,121 @@ void retry_fini(struct retry *r)
 	arena_fini(&r->arena);
 }
 
-static struct group *find_group(const struct retry *r, int64_t group_no)
-{
-	for (unsigned i = 0; i < r->batch.groups_len; i++)
-		if (r->batch.groups[i].record.group_no == group_no)
-			return &r->batch.groups[i];
-	return NULL;
-}
-
-static enum err put_off(struct retry *r, struct pending *p)
-{
-	p->due_ms = r->batch.now_ms + ORPHAN_WAIT_MS;
-	log_warn("pending.orphan", "group_no=%lld action=keep in_ms=%lld",
-		 (long long)p->group_no, (long long)ORPHAN_WAIT_MS);
-	return pending_wait(r->batch.store, p);
-}
-
-static enum err load_due(struct retry *r)
+enum err retry_refresh(struct retry *r)
 {
 	struct batch *b = &r->batch;
-	unsigned n = 0;
-	enum err e = pending_due(b->store, b->now_ms, RETRY_ROWS, &r->arena,
-				 r->rows, &n);
+	enum err e = OK;
 
-	for (unsigned i = 0; !e && i < n; i++) {
-		struct group *g = find_group(r, r->rows[i].group_no);
-
-		if (g)
-			r->work[b->len++] = (struct work){ .group = g,
-							   .p = r->rows[i] };
-		else
-			e = put_off(r, &r->rows[i]);
-	}
+	for (unsigned i = 0; !e && i < b->groups_len; i++)
+		e = pending_next_due(b->store, b->groups[i].record.group_no,
+				     &b->groups[i].next_due_ms);
 	return e;
 }
 
-enum err retry_refresh(struct retry *r)
+/* Milliseconds until the group has something to run; INT64_MAX: it has not. */
+static int64_t group_wait_ms(const struct group *g, int64_t now_ms)
 {
-	return pending_next_due(r->batch.store, &r->next_due_ms);
+	const struct breaker *k = &g->record.breaker;
+	int64_t wait;
+
+	if (g->record.paused || g->next_due_ms == INT64_MAX)
+		return INT64_MAX;
+	wait = k->open ? k->probe_ms - now_ms
+		       : g->next_due_ms - breaker_group_ms(k, now_ms);
+	return wait > 0 ? wait : 0;
 }
 
 int64_t retry_wait_ms(const struct retry *r, int64_t boot_ms)
 {
-	int64_t now = store_now_ms(r->batch.store, boot_ms);
+	const struct batch *b = &r->batch;
+	int64_t now = store_now_ms(b->store, boot_ms), wait = INT64_MAX;
 
-	if (r->next_due_ms == INT64_MAX)
-		return -1;
-	return r->next_due_ms > now ? r->next_due_ms - now : 0;
+	if (!r->review.over)
+		return 0;
+	for (unsigned i = 0; i < b->groups_len; i++) {
+		int64_t w = group_wait_ms(&b->groups[i], now);
+
+		wait = w < wait ? w : wait;
+	}
+	return wait == INT64_MAX ? -1 : wait;
+}
+
+/* The probes go round: one event that never succeeds must not be all of them. */
+static enum err load_probe(struct retry *r, struct group *g)
+{
+	struct batch *b = &r->batch;
+	struct work *w = &r->work[b->len];
+	enum err e;
+
+	*w = (struct work){ .group = g, .probe = true };
+	e = pending_after(b->store, g->record.group_no, g->probed_due_ms,
+			  g->probed_id, &r->arena, &w->p);
+	if (e)
+		return e == ERR_NO ? OK : e;
+	g->probed_due_ms = w->p.due_ms;
+	g->probed_id = w->p.id;
+	b->len++;
+	return OK;
+}
+
+static enum err load_due(struct retry *r, struct group *g, unsigned max)
+{
+	struct batch *b = &r->batch;
+	unsigned n = 0;
+	enum err e = pending_due(b->store, g->record.group_no,
+				 breaker_group_ms(&g->record.breaker,
+						  b->now_ms),
+				 max, &r->arena, r->rows, &n);
+
+	for (unsigned i = 0; !e && i < n; i++)
+		r->work[b->len++] = (struct work){ .group = g,
+						   .p = r->rows[i] };
+	/* Full of other groups' events: they first, this one next time. */
+	return e == ERR_NOMEM && b->len ? OK : e;
+}
+
+/*
+ * Each group that has something gets its share of the turn, and each turn
+ * begins with another group.
+ */
+static enum err load(struct retry *r)
+{
+	struct batch *b = &r->batch;
+	unsigned ready = 0, share;
+	enum err e = OK;
+
+	for (unsigned i = 0; i < b->groups_len; i++)
+		ready += !group_wait_ms(&b->groups[i], b->now_ms);
+	share = ready ? (RETRY_ROWS + ready - 1) / ready : 0;
+	for (unsigned i = 0; !e && i < b->groups_len; i++) {
+		struct group *g = &b->groups[(r->first + i) % b->groups_len];
+		unsigned room = RETRY_ROWS - b->len;
+
+		if (!room || group_wait_ms(g, b->now_ms))
+			continue;
+		e = g->record.breaker.open
+			    ? load_probe(r, g)
+			    : load_due(r, g, share < room ? share : room);
+	}
+	r->first++;
+	return e;
+}
+
+static enum err run_due(struct retry *r)
+{
+	struct batch *b = &r->batch;
+	enum err e = store_begin(b->store);
+
+	if (e)
+		return e;
+	arena_reset(&r->arena);
+	b->len = 0;
+	e = load(r);
+	if (e)
+		store_rollback(b->store);
+	else
+		e = batch_run(b);
+	return e;
 }
 
 enum err retry_turn(struct retry *r, int64_t boot_ms)
@@ -76,18 +141,10 @@ enum err retry_turn(struct retry *r, int64_t boot_ms)
 
 	if (retry_wait_ms(r, boot_ms) != 0)
 		return OK;
-	arena_reset(&r->arena);
-	b->len = 0;
 	b->boot_ms = boot_ms;
 	b->now_ms = store_now_ms(b->store, boot_ms);
 	b->stop_boot_ms = boot_ms + RETRY_TURN_MS;
-	e = store_begin(b->store);
-	if (e)
-		return e;
-	e = load_due(r);
-	if (e)
-		store_rollback(b->store);
-	else
-		e = batch_run(b);
+	e = r->review.over ? run_due(r)
+			   : review_turn(&r->review, b, &r->arena);
 	return e ? e : retry_refresh(r);
 }

@@ -2,192 +2,10 @@
 
 #include "base/clock.h"
 #include "core/retry.h"
-#include "store/attempt.h"
+#include "place.h"
 #include "store/letter.h"
-#include "store/marker.h"
 #include "store/record.h"
 #include "store/space.h"
-
-static int64_t event_bytes(const struct event *ev)
-{
-	return (int64_t)(ev->payload.len + ev->topic.len);
-}
-
-static bool is_delivery(const struct work *w)
-{
-	return w->p.id == 0;
-}
-
-/* done */
-
-static enum err put_marker(struct batch *b, const struct work *w, int state)
-{
-	const struct group *g = w->group;
-	const struct marker m = {
-		.state = state,
-		.fingerprint = w->p.who.fingerprint,
-		.recipe = w->p.recipe,
-	};
-	enum err e = marker_put(b->store, &w->p.who.key, &m, b->now_ms,
-				g->config->ttl_ms);
-
-	if (!e)
-		w->group->change.counters.markers++;
-	return e;
-}
-
-static enum err drop_pending(struct batch *b, const struct work *w)
-{
-	enum err e;
-
-	if (is_delivery(w))
-		return OK;
-	e = pending_drop(b->store, w->p.id);
-	w->group->change.pending_rows--;
-	w->group->change.pending_bytes -= event_bytes(&w->p.event);
-	return e;
-}
-
-static enum err note_attempt(struct batch *b, const struct work *w,
-			     const struct result *r, int64_t took_ms)
-{
-	const struct attempt_record a = {
-		.key = w->p.who.key,
-		.fingerprint = w->p.who.fingerprint,
-		.n = w->p.attempts + 1,
-		.started_ms = b->now_ms,
-		.started_wall_ms = clock_wall_ms(),
-		.took_ms = took_ms,
-		.outcome = r->outcome,
-		.type = r->type,
-	};
-
-	return attempt_put(b->store, &a);
-}
-
-static enum err finish(struct batch *b, const struct work *w,
-		       const struct result *r, int64_t took_ms)
-{
-	enum err e = OK;
-
-	w->group->change.counters.done++;
-	if (!w->group->config->natural)
-		e = put_marker(b, w, MARKER_DONE);
-	if (!e && w->p.attempts)
-		e = note_attempt(b, w, r, took_ms);
-	if (!e)
-		e = drop_pending(b, w);
-	return e;
-}
-
-/* dead */
-
-static int64_t *dead_counter(struct counters *c, enum dead_kind kind)
-{
-	switch (kind) {
-	case DEAD_PERMANENT:	return &c->dead_permanent;
-	case DEAD_POISON:	return &c->dead_poison;
-	case DEAD_CONFLICT:	return &c->dead_conflict;
-	case DEAD_EXHAUSTED:	return &c->dead_exhausted;
-	case DEAD_CRASH_LOOP:
-	case DEAD_KIND_COUNT:	break;
-	}
-	return &c->dead_crash_loop;
-}
-
-static enum err put_letter(struct batch *b, const struct work *w,
-			   enum dead_kind kind, const struct error_type *type,
-			   unsigned attempts)
-{
-	const struct pending *p = &w->p;
-	const struct letter l = {
-		.group_no = w->group->record.group_no,
-		.recipe = p->recipe,
-		.who = p->who,
-		.event = p->event,
-		.kind = kind,
-		.first_type = *p->first_type.text ? p->first_type : *type,
-		.last_type = *type,
-		.attempts = attempts,
-		.first_seen_ms = is_delivery(w) ? b->now_ms : p->window_ms,
-		.first_seen_wall_ms = p->event.received_ms,
-		.dead_ms = b->now_ms,
-		.dead_wall_ms = clock_wall_ms(),
-		.dead_sync = clock_synchronised(),
-	};
-
-	return letter_put(b->store, &l);
-}
-
-/*
- * With dead_letter = off the payload goes; a marker and a count stay.  A
- * conflict leaves no marker: its id's belongs to the event that came first.
- */
-static enum err put_dead_marker(struct batch *b, const struct work *w,
-				enum dead_kind kind)
-{
-	if (kind == DEAD_CONFLICT)
-		return OK;
-	return put_marker(b, w, MARKER_DEAD + (int)kind);
-}
-
-static enum err bury(struct batch *b, const struct work *w, enum dead_kind kind,
-		     const struct error_type *type, unsigned attempts)
-{
-	struct counters *c = &w->group->change.counters;
-	bool keep = w->group->config->dead_letter;
-	enum err e = keep ? put_letter(b, w, kind, type, attempts)
-			  : put_dead_marker(b, w, kind);
-
-	if (!e)
-		e = drop_pending(b, w);
-	++*dead_counter(c, kind);
-	c->dropped += !keep;
-	w->group->change.last_type = *type;
-	return e;
-}
-
-/* pending */
-
-static enum err put_pending(struct batch *b, const struct work *w)
-{
-	struct pending p = w->p;
-	enum err e = pending_put(b->store, &p);
-
-	w->group->change.pending_rows++;
-	w->group->change.pending_bytes += event_bytes(&p.event);
-	return e;
-}
-
-/* Committed as it came, with 0 attempts, to be run in a later turn. */
-static enum err postpone(struct batch *b, const struct work *w)
-{
-	struct work later = *w;
-
-	later.p.window_ms = b->now_ms;
-	later.p.due_ms = b->now_ms;
-	return put_pending(b, &later);
-}
-
-static enum err wait(struct batch *b, const struct work *w,
-		     const struct result *r, int64_t due_ms, int64_t window_ms)
-{
-	struct work later = *w;
-
-	later.p.attempts++;
-	later.p.window_ms = window_ms;
-	later.p.due_ms = due_ms;
-	later.p.last_type = r->type;
-	if (!*later.p.first_type.text)
-		later.p.first_type = r->type;
-	w->group->change.waits++;
-	w->group->change.wait_ms = due_ms - b->now_ms;
-	w->group->change.last_type = r->type;
-	return is_delivery(w) ? put_pending(b, &later)
-			      : pending_wait(b->store, &later.p);
-}
-
-/* outcomes */
 
 static void count_attempt(struct counters *c, enum outcome o)
 {
@@ -208,37 +26,52 @@ static uint32_t jitter_of(const struct pending *p)
 	return v + p->attempts * 2654435761u;
 }
 
-/* What happens to an event after an attempt. */
-static enum err carry_out(struct batch *b, const struct work *w,
-			  const struct result *r, int64_t took_ms)
+/* A failure that counts: it waits, or was the last. */
+static enum err carry_out_failure(struct batch *b, const struct work *w,
+				  const struct run *run)
 {
+	int64_t now = group_now_ms(b, w);
 	/* An event that never ran starts its window now. */
-	int64_t window_ms = w->p.attempts ? w->p.window_ms : b->now_ms;
+	int64_t window_ms = w->p.attempts ? w->p.window_ms : now;
 	const struct retry_history h = {
 		.attempts = w->p.attempts + 1,
 		.window_start_ms = window_ms,
 		.jitter = jitter_of(&w->p),
 	};
-	struct verdict v = retry_judge(&w->group->config->retry, r->outcome, &h,
-				       b->now_ms);
-	enum err e;
+	struct verdict v = retry_judge(&w->group->config->retry,
+				       run->result.outcome, &h, now);
 
-	b->wrote = true;
-	count_attempt(&w->group->change.counters, r->outcome);
-	if (v.kind == VERDICT_DONE)
-		return finish(b, w, r, took_ms);
-	e = note_attempt(b, w, r, took_ms);
-	if (e)
-		return e;
 	switch (v.kind) {
 	case VERDICT_WAIT:
-		return wait(b, w, r, v.due_ms, window_ms);
+		return wait_for(b, w, run, v.due_ms, window_ms);
 	case VERDICT_BURY:
-		return bury(b, w, v.dead, &r->type, w->p.attempts + 1);
+		return bury(b, w, v.dead, &run->result.type,
+			    w->p.attempts + 1);
 	case VERDICT_DONE:
 		break;
 	}
 	return ERR_BUG;
+}
+
+/* What happens to an event after an attempt. */
+static enum err carry_out(struct batch *b, const struct work *w,
+			  const struct run *run)
+{
+	struct group_change *c = &w->group->change;
+	enum outcome outcome = run->result.outcome;
+	enum err e;
+
+	b->wrote = true;
+	count_attempt(&c->counters, outcome);
+	breaker_note(&c->breaker, outcome, &w->p.who.key, b->now_ms);
+	if (outcome == OUTCOME_OK)
+		return finish(b, w, run);
+	e = note_run(b, w, run);
+	if (e)
+		return e;
+	if (w->probe && outcome == OUTCOME_TRANSIENT)
+		return wait_on(b, w, run);
+	return carry_out_failure(b, w, run);
 }
 
 /* The transaction is the handler's until keep or undo. */
@@ -295,7 +128,7 @@ static enum err try(struct batch *b, struct work *w, enum settled *ret_how)
 	e = r.full ? is_stores_fault(b) : OK;
 	if (e)
 		return e;
-	return carry_out(b, w, &r, clock_boot_ms() - before);
+	return carry_out(b, w, &(struct run){ r, clock_boot_ms() - before });
 }
 
 static enum err suppress(struct batch *b, const struct work *w,
@@ -323,6 +156,20 @@ static enum err suppress(struct batch *b, const struct work *w,
 	return ERR_BUG;
 }
 
+/* Nothing of the group is attempted: the operator, or its breaker. */
+static bool is_held(const struct work *w)
+{
+	const struct group *g = w->group;
+
+	return g->record.paused || (g->change.breaker.open && !w->probe);
+}
+
+/* The turn's time is up. */
+static bool is_late(const struct batch *b, const struct work *w)
+{
+	return clock_boot_ms() >= b->stop_boot_ms && !w->alone;
+}
+
 /* A delivery is looked up before anything is done for it. */
 static enum err settle_delivery(struct batch *b, struct work *w,
 				enum settled *ret_how)
@@ -348,8 +195,25 @@ static enum err settle_delivery(struct batch *b, struct work *w,
 		return bury(b, w, DEAD_CONFLICT, &conflict, 0);
 	if (*w->p.who.poison.text)
 		return bury(b, w, DEAD_POISON, &w->p.who.poison, 0);
-	if (clock_boot_ms() >= b->stop_boot_ms && !w->alone)
+	if (is_held(w) || is_late(b, w))
 		return postpone(b, w);
+	return try(b, w, ret_how);
+}
+
+/* What the policy as it is now does not let wait: no run, no new history. */
+static enum err settle_over(struct batch *b, const struct work *w)
+{
+	b->wrote = true;
+	return bury(b, w, DEAD_EXHAUSTED, &w->p.last_type, w->p.attempts);
+}
+
+static enum err settle_pending(struct batch *b, struct work *w,
+			       enum settled *ret_how)
+{
+	if (w->over)
+		return settle_over(b, w);
+	if (is_held(w) || is_late(b, w))
+		return OK;		/* it waits on */
 	return try(b, w, ret_how);
 }
 
@@ -360,11 +224,8 @@ enum err settle(struct batch *b, struct work *w, enum settled *ret_how)
 	*ret_how = SETTLED;
 	if (!w->group)
 		return OK;
-	if (!is_delivery(w)) {
-		if (clock_boot_ms() >= b->stop_boot_ms && !w->alone)
-			return OK;	/* still due: the next turn */
-		return try(b, w, ret_how);
-	}
+	if (!is_delivery(w))
+		return settle_pending(b, w, ret_how);
 	if (ev->retain && w->group->config->retained == RETAINED_IGNORE) {
 		w->group->change.counters.retained++;
 		return OK;

@@ -53,6 +53,7 @@ struct store {
 
 	uint64_t seed;
 	int64_t epoch;
+	enum store_end last_end;
 	int64_t clock_store_ms, clock_boot_ms;	/* the same moment in both */
 	int64_t max_pages;
 	int wal_frames;

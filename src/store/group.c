@@ -33,6 +33,13 @@ static enum err look_up(struct store *st, const struct group_config *g,
 				      text(g->fingerprint_text));
 	k->ttl_ms = col_int(q, 5);
 	k->record.vouches_since_ms = col_int(q, 6);
+	k->record.paused = col_int(q, 7);
+	/* The first probe of an ownership comes at once. */
+	k->record.breaker = (struct breaker){
+		.open = col_text(q, 8).data,
+		.open_since_ms = col_int(q, 8),
+		.open_total_ms = col_int(q, 9),
+	};
 	return OK;
 }
 
@@ -143,6 +150,29 @@ enum err group_register(struct store *st, const struct group_config *g,
 done:
 	*ret_g = k.record;
 	return OK;
+}
+
+enum err group_pause(struct store *st, int64_t group_no, bool paused)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_GROUP_PAUSE);
+
+	bind_int(q, 1, group_no);
+	bind_int(q, 2, paused);
+	return stmt_exec_one(st, q);
+}
+
+enum err group_breaker_put(struct store *st, int64_t group_no,
+			   const struct breaker *old, const struct breaker *b)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_GROUP_BREAKER);
+
+	bind_int(q, 1, group_no);
+	if (b->open)
+		bind_int(q, 2, b->open_since_ms);
+	bind_int(q, 3, b->open_total_ms);
+	if (old->open)
+		bind_int(q, 4, old->open_since_ms);
+	return stmt_exec_one(st, q);
 }
 
 enum err group_longest_ttl(struct store *st, int64_t *ret_ms)

@@ -22,6 +22,7 @@ static enum err load_meta(struct store *st, char boot_id[CLOCK_BOOT_ID_SIZE])
 	snprintf(boot_id, CLOCK_BOOT_ID_SIZE, "%.*s", SPAN_FMT(col_text(q, 2)));
 	st->clock_store_ms = col_int(q, 3);
 	st->clock_boot_ms = col_int(q, 4);
+	st->last_end = col_int(q, 5) ? STORE_STOPPED : STORE_POWERED_OFF;
 	return OK;
 }
 
@@ -29,13 +30,11 @@ static enum err load_meta(struct store *st, char boot_id[CLOCK_BOOT_ID_SIZE])
  * Within one boot the store clock went on while nobody looked; a new boot
  * continues where the last one was written down.
  */
-static void continue_clock(struct store *st, const char *then_boot_id,
-			   const char *boot_id)
+static void continue_clock(struct store *st, bool same_boot)
 {
 	int64_t now = clock_boot_ms();
 
-	if (*boot_id && !strcmp(then_boot_id, boot_id) &&
-	    now >= st->clock_boot_ms)
+	if (same_boot && now >= st->clock_boot_ms)
 		st->clock_store_ms += now - st->clock_boot_ms;
 	st->clock_boot_ms = now;
 }
@@ -45,12 +44,16 @@ static enum err get_to_know(struct store *st,
 			    char ret_boot_id[CLOCK_BOOT_ID_SIZE])
 {
 	char then[CLOCK_BOOT_ID_SIZE];
+	bool same_boot;
 	enum err e = load_meta(st, then);
 
 	if (e)
 		return e;
 	clock_boot_id(ret_boot_id);
-	continue_clock(st, then, ret_boot_id);
+	same_boot = *ret_boot_id && !strcmp(then, ret_boot_id);
+	if (same_boot && st->last_end == STORE_POWERED_OFF)
+		st->last_end = STORE_DIED;
+	continue_clock(st, same_boot);
 	return OK;
 }
 

@@ -32,9 +32,10 @@ enum err pending_put(struct store *st, struct pending *p)
 	bind_int(q, 17, p->crashes);
 	bind_int(q, 18, p->window_ms);
 	bind_int(q, 19, p->due_ms);
-	bind_int(q, 20, st->epoch);
+	bind_int(q, 20, p->untouched ? 0 : st->epoch);
 	bind_type(q, 21, &p->first_type);
 	bind_type(q, 22, &p->last_type);
+	bind_int(q, 23, p->runs);
 	return stmt_int(st, q, &p->id);
 }
 
@@ -49,7 +50,35 @@ enum err pending_wait(struct store *st, const struct pending *p)
 	bind_int(q, 5, st->epoch);
 	bind_type(q, 6, &p->first_type);
 	bind_type(q, 7, &p->last_type);
+	bind_int(q, 8, p->runs);
 	return stmt_exec_one(st, q);
+}
+
+enum err pending_advance(struct store *st, int64_t id, int64_t due_ms)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_ADVANCE);
+
+	bind_int(q, 1, id);
+	bind_int(q, 2, due_ms);
+	return stmt_exec_one(st, q);
+}
+
+enum err pending_claim(struct store *st, int64_t id)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_CLAIM);
+
+	bind_int(q, 1, id);
+	bind_int(q, 2, st->epoch);
+	return stmt_exec_one(st, q);
+}
+
+enum err pending_release(struct store *st, bool died)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_RELEASE);
+
+	bind_int(q, 1, died);
+	bind_int(q, 2, st->epoch);
+	return stmt_exec(st, q);
 }
 
 enum err pending_drop(struct store *st, int64_t id)
@@ -73,7 +102,8 @@ static bool load_spans(struct stmt *q, struct arena *a, struct pending *p)
 	       arena_copy(a, col_blob(q, 10), &ev->correlation);
 }
 
-static enum err load(struct stmt *q, struct arena *a, struct pending *p)
+static enum err load(struct store *st, struct stmt *q, struct arena *a,
+		     struct pending *p)
 {
 	*p = (struct pending){
 		.id = col_int(q, 0),
@@ -91,6 +121,8 @@ static enum err load(struct stmt *q, struct arena *a, struct pending *p)
 		.due_ms = col_int(q, 19),
 		.first_type = col_type(q, 20),
 		.last_type = col_type(q, 21),
+		.runs = (unsigned)col_int(q, 22),
+		.untouched = col_int(q, 23) != st->epoch,
 	};
 	if (!load_spans(q, a, p))
 		return ERR_NOMEM;
@@ -98,21 +130,23 @@ static enum err load(struct stmt *q, struct arena *a, struct pending *p)
 	return props_decode(col_text(q, 11), a, &p->event);
 }
 
-enum err pending_due(struct store *st, int64_t now_ms, unsigned max,
-		     struct arena *a, struct pending *rows, unsigned *ret_n)
+enum err pending_due(struct store *st, int64_t group_no, int64_t now_ms,
+		     unsigned max, struct arena *a, struct pending *rows,
+		     unsigned *ret_n)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_DUE);
 	bool row = true;
 	unsigned n = 0;
 	enum err e = OK;
 
-	bind_int(q, 1, now_ms);
-	bind_int(q, 2, max);
+	bind_int(q, 1, group_no);
+	bind_int(q, 2, now_ms);
+	bind_int(q, 3, max);
 	while (!e && row && n < max) {
 		e = stmt_row(st, q, &row);
 		if (e || !row)
 			break;
-		e = load(q, a, &rows[n]);
+		e = load(st, q, a, &rows[n]);
 		if (e == ERR_NOMEM && n) {
 			e = OK;		/* these first, the rest next time */
 			break;
@@ -124,12 +158,85 @@ enum err pending_due(struct store *st, int64_t now_ms, unsigned max,
 	return e;
 }
 
-enum err pending_next_due(struct store *st, int64_t *ret_ms)
+/* ERR_NO without a row. */
+static enum err load_one(struct store *st, struct stmt *q, struct arena *a,
+			 struct pending *ret_p)
 {
-	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_NEXT);
 	bool row;
 	enum err e = stmt_row(st, q, &row);
 
+	if (!e && !row)
+		return ERR_NO;
+	return e ? e : load(st, q, a, ret_p);
+}
+
+enum err pending_load(struct store *st, int64_t id, struct arena *a,
+		      struct pending *ret_p)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_LOAD);
+
+	bind_int(q, 1, id);
+	return load_one(st, q, a, ret_p);
+}
+
+static enum err load_after(struct store *st, int64_t group_no, int64_t due_ms,
+			   int64_t id, struct arena *a, struct pending *ret_p)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_AFTER);
+
+	bind_int(q, 1, group_no);
+	bind_int(q, 2, due_ms);
+	bind_int(q, 3, id);
+	return load_one(st, q, a, ret_p);
+}
+
+enum err pending_after(struct store *st, int64_t group_no, int64_t due_ms,
+		       int64_t id, struct arena *a, struct pending *ret_p)
+{
+	enum err e = load_after(st, group_no, due_ms, id, a, ret_p);
+
+	if (e == ERR_NO)
+		e = load_after(st, group_no, INT64_MIN, 0, a, ret_p);
+	return e;
+}
+
+enum err pending_scan(struct store *st, int64_t id, unsigned max,
+		      struct pending *rows, unsigned *ret_n)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_SCAN);
+	bool row = true;
+	unsigned n = 0;
+	enum err e = OK;
+
+	bind_int(q, 1, id);
+	bind_int(q, 2, max);
+	for (; !e && n < max; n++) {
+		e = stmt_row(st, q, &row);
+		if (e || !row)
+			break;
+		rows[n] = (struct pending){
+			.id = col_int(q, 0),
+			.group_no = col_int(q, 1),
+			.who = { .key = col_key(q, 2) },
+			.attempts = (unsigned)col_int(q, 3),
+			.crashes = (unsigned)col_int(q, 4),
+			.window_ms = col_int(q, 5),
+			.due_ms = col_int(q, 6),
+		};
+	}
+	if (!e)
+		*ret_n = n;
+	return e;
+}
+
+enum err pending_next_due(struct store *st, int64_t group_no, int64_t *ret_ms)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_NEXT);
+	bool row;
+	enum err e;
+
+	bind_int(q, 1, group_no);
+	e = stmt_row(st, q, &row);
 	if (!e)
 		*ret_ms = col_text(q, 0).data ? col_int(q, 0) : INT64_MAX;
 	return e;

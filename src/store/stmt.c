@@ -26,7 +26,7 @@
 	"id, group_no, tenant, event_id, key, fingerprint, recipe, topic," \
 	" payload, content_type, correlation, properties, qos, retain,"	\
 	" received_wall_ms, received_sync, attempts, crashes, window_ms," \
-	" due_ms, first_type, last_type"
+	" due_ms, first_type, last_type, runs, epoch"
 
 #define LETTER_COLUMNS							\
 	"l.id, g.name, l.tenant, l.event_id, l.key, l.fingerprint,"	\
@@ -49,13 +49,18 @@ static const struct {
 	[STMT_PAGE_COUNT]	= { 0, 1, "PRAGMA page_count" },
 	[STMT_FREE_COUNT]	= { 0, 1, "PRAGMA freelist_count" },
 
-	[STMT_META_GET] = { 0, 5,
-		"SELECT hash_seed, epoch, boot_id, store_ms, clock_boot_ms"
-		" FROM once_meta WHERE one = 1" },
+	[STMT_META_GET] = { 0, 6,
+		"SELECT hash_seed, epoch, boot_id, store_ms, clock_boot_ms,"
+		" clean FROM once_meta WHERE one = 1" },
 
 	[STMT_META_EPOCH] = { 3, 0,
 		"UPDATE once_meta SET epoch = epoch + 1, boot_id = ?1,"
-		" store_ms = ?2, clock_boot_ms = ?3 WHERE one = 1" },
+		" store_ms = ?2, clock_boot_ms = ?3, clean = 0"
+		" WHERE one = 1" },
+
+	[STMT_META_CLEAN] = { 2, 0,
+		"UPDATE once_meta SET clean = 1, store_ms = ?1,"
+		" clock_boot_ms = ?2 WHERE one = 1 AND clean = 0" },
 
 	[STMT_META_CLOCK] = { 2, 0,
 		"UPDATE once_meta SET store_ms = ?1, clock_boot_ms = ?2"
@@ -65,10 +70,10 @@ static const struct {
 	[STMT_PROBE] = { 0, 0,
 		"UPDATE once_meta SET epoch = epoch WHERE one = 1" },
 
-	[STMT_GROUP_GET] = { 1, 7,
+	[STMT_GROUP_GET] = { 1, 10,
 		"SELECT group_no, recipe, id_text, tenant_text,"
-		" fingerprint_text, ttl_ms, vouches_since_ms"
-		" FROM once_group WHERE name = ?1" },
+		" fingerprint_text, ttl_ms, vouches_since_ms, paused,"
+		" open_since_ms, open_total_ms FROM once_group WHERE name = ?1" },
 
 	[STMT_GROUP_NEW] = { 6, 1,
 		"INSERT INTO once_group (name, recipe, id_text, tenant_text,"
@@ -79,6 +84,14 @@ static const struct {
 		"UPDATE once_group SET recipe = ?2, id_text = ?3,"
 		" tenant_text = ?4, fingerprint_text = ?5, ttl_ms = ?6,"
 		" vouches_since_ms = ?7 WHERE group_no = ?1" },
+
+	[STMT_GROUP_PAUSE] = { 2, 0,
+		"UPDATE once_group SET paused = ?2"
+		" WHERE group_no = ?1 AND paused <> ?2" },
+
+	[STMT_GROUP_BREAKER] = { 4, 0,
+		"UPDATE once_group SET open_since_ms = ?2, open_total_ms = ?3"
+		" WHERE group_no = ?1 AND open_since_ms IS ?4" },
 
 	[STMT_GROUP_HAS_RECORDS] = { 1, 1,
 		"SELECT EXISTS (SELECT 1 FROM once_pending WHERE group_no = ?1)"
@@ -121,29 +134,55 @@ static const struct {
 	[STMT_PENDING_OF] = { 1, 2,
 		"SELECT fingerprint, recipe FROM once_pending WHERE key = ?1" },
 
-	[STMT_PENDING_PUT] = { 22, 1,
+	[STMT_PENDING_PUT] = { 23, 1,
 		"INSERT INTO once_pending (group_no, tenant, event_id, key,"
 		" fingerprint, recipe, topic, payload, content_type,"
 		" correlation, properties, qos, retain, received_wall_ms,"
 		" received_sync, attempts, crashes, window_ms, due_ms, epoch,"
-		" first_type, last_type) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+		" first_type, last_type, runs) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
 		" ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,"
-		" ?20, ?21, ?22) RETURNING id" },
+		" ?20, ?21, ?22, ?23) RETURNING id" },
 
-	[STMT_PENDING_WAIT] = { 7, 0,
+	[STMT_PENDING_WAIT] = { 8, 0,
 		"UPDATE once_pending SET attempts = ?2, window_ms = ?3,"
-		" due_ms = ?4, epoch = ?5, first_type = ?6, last_type = ?7"
-		" WHERE id = ?1 AND attempts <= ?2" },
+		" due_ms = ?4, epoch = ?5, first_type = ?6, last_type = ?7,"
+		" runs = ?8, claimed = 0 WHERE id = ?1 AND runs = ?8 - 1" },
+
+	[STMT_PENDING_ADVANCE] = { 2, 0,
+		"UPDATE once_pending SET due_ms = ?2"
+		" WHERE id = ?1 AND due_ms >= ?2" },
+
+	[STMT_PENDING_CLAIM] = { 2, 0,
+		"UPDATE once_pending SET claimed = ?2"
+		" WHERE id = ?1 AND claimed IN (0, ?2)" },
+
+	[STMT_PENDING_RELEASE] = { 2, 0,
+		"UPDATE once_pending SET crashes = crashes + ?1, claimed = 0"
+		" WHERE claimed <> 0 AND claimed <> ?2" },
 
 	[STMT_PENDING_DROP] = { 1, 0,
 		"DELETE FROM once_pending WHERE id = ?1" },
 
-	[STMT_PENDING_DUE] = { 2, 22,
+	[STMT_PENDING_DUE] = { 3, 24,
 		"SELECT " PENDING_COLUMNS " FROM once_pending"
-		" WHERE due_ms <= ?1 ORDER BY due_ms LIMIT ?2" },
+		" WHERE group_no = ?1 AND due_ms <= ?2"
+		" ORDER BY due_ms LIMIT ?3" },
 
-	[STMT_PENDING_NEXT] = { 0, 1,
-		"SELECT min(due_ms) FROM once_pending" },
+	[STMT_PENDING_AFTER] = { 3, 24,
+		"SELECT " PENDING_COLUMNS " FROM once_pending"
+		" WHERE group_no = ?1 AND (due_ms, id) > (?2, ?3)"
+		" ORDER BY due_ms, id LIMIT 1" },
+
+	[STMT_PENDING_LOAD] = { 1, 24,
+		"SELECT " PENDING_COLUMNS " FROM once_pending WHERE id = ?1" },
+
+	[STMT_PENDING_SCAN] = { 2, 7,
+		"SELECT id, group_no, key, attempts, crashes, window_ms,"
+		" due_ms FROM once_pending WHERE id > ?1"
+		" ORDER BY id LIMIT ?2" },
+
+	[STMT_PENDING_NEXT] = { 1, 1,
+		"SELECT min(due_ms) FROM once_pending WHERE group_no = ?1" },
 
 	[STMT_PENDING_TOTALS] = { 1, 2,
 		"SELECT count(*), coalesce(sum(length(payload)"
@@ -200,15 +239,16 @@ static const struct {
 		" FROM once_dead_letter AS l"
 		" JOIN once_group AS g USING (group_no) WHERE l.id = ?1" },
 
-	[STMT_COUNTER_ADD] = { 20, 0,
+	[STMT_COUNTER_ADD] = { 21, 0,
 		"INSERT INTO once_counter (group_no, received, done,"
 		" suppressed_done, suppressed_pending, suppressed_dead,"
 		" retained, attempts_ok, attempts_transient,"
 		" attempts_permanent, attempts_poison, dead_permanent,"
 		" dead_poison, dead_conflict, dead_exhausted, dead_crash_loop,"
-		" dropped, markers, unmatched, sessions_lost) VALUES (?1, ?2,"
+		" dropped, markers, unmatched, sessions_lost, superseded)"
+		" VALUES (?1, ?2,"
 		" ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-		" ?16, ?17, ?18, ?19, ?20) ON CONFLICT (group_no) DO UPDATE SET"
+		" ?16, ?17, ?18, ?19, ?20, ?21) ON CONFLICT (group_no) DO UPDATE SET"
 		" received = received + ?2, done = done + ?3,"
 		" suppressed_done = suppressed_done + ?4,"
 		" suppressed_pending = suppressed_pending + ?5,"
@@ -224,14 +264,15 @@ static const struct {
 		" dead_crash_loop = dead_crash_loop + ?16,"
 		" dropped = dropped + ?17, markers = markers + ?18,"
 		" unmatched = unmatched + ?19,"
-		" sessions_lost = sessions_lost + ?20" },
+		" sessions_lost = sessions_lost + ?20,"
+		" superseded = superseded + ?21" },
 
-	[STMT_COUNTER_GET] = { 1, 19,
+	[STMT_COUNTER_GET] = { 1, 20,
 		"SELECT received, done, suppressed_done, suppressed_pending,"
 		" suppressed_dead, retained, attempts_ok, attempts_transient,"
 		" attempts_permanent, attempts_poison, dead_permanent,"
 		" dead_poison, dead_conflict, dead_exhausted, dead_crash_loop,"
-		" dropped, markers, unmatched, sessions_lost"
+		" dropped, markers, unmatched, sessions_lost, superseded"
 		" FROM once_counter WHERE group_no = ?1" },
 
 	[STMT_FILTER_PUT] = { 4, 0,

@@ -79,6 +79,34 @@ enum err store_clock_put(struct store *st, int64_t boot_ms)
 	return stmt_exec_one(st, q);
 }
 
+enum store_end store_last_end(const struct store *st)
+{
+	return st->last_end;
+}
+
+static enum err put_clean(struct store *st, int64_t boot_ms)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_META_CLEAN);
+
+	bind_int(q, 1, store_now_ms(st, boot_ms));
+	bind_int(q, 2, boot_ms);
+	return stmt_exec_one(st, q);
+}
+
+enum err store_clean_put(struct store *st, int64_t boot_ms)
+{
+	enum err e = store_begin(st);
+
+	if (e)
+		return e;
+	e = put_clean(st, boot_ms);
+	if (e)
+		store_rollback(st);
+	else
+		e = store_commit(st);
+	return e;
+}
+
 enum err store_foreign_writer(struct store *st, bool *ret_seen)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_DATA_VERSION);

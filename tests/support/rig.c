@@ -96,6 +96,14 @@ void rig_restart(struct rig *r)
 	rig_start(r);
 }
 
+void rig_configure(struct rig *r, const char *groups)
+{
+	rig_stop(r);
+	config_free(r->config);
+	load_config(r, groups);
+	rig_start(r);
+}
+
 int rig_publish(const char *topic, const char *payload)
 {
 	const struct event ev = {

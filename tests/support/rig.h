@@ -34,6 +34,9 @@ void rig_start(struct rig *r);
 /* Both of them. */
 void rig_restart(struct rig *r);
 
+/* One owner ends, the next begins with other groups. */
+void rig_configure(struct rig *r, const char *groups);
+
 /* Another handler text for the file @H. */
 void rig_set_handler(struct rig *r, const char *handler);
 

@@ -1,0 +1,205 @@
+#include "place.h"
+
+#include "base/clock.h"
+#include "store/attempt.h"
+#include "store/letter.h"
+
+static int64_t event_bytes(const struct event *ev)
+{
+	return (int64_t)(ev->payload.len + ev->topic.len);
+}
+
+int64_t group_now_ms(const struct batch *b, const struct work *w)
+{
+	return breaker_group_ms(&w->group->change.breaker, b->now_ms);
+}
+
+enum err note_run(struct batch *b, const struct work *w, const struct run *run)
+{
+	const struct attempt_record a = {
+		.key = w->p.who.key,
+		.fingerprint = w->p.who.fingerprint,
+		.n = w->p.runs + 1,
+		.started_ms = b->now_ms,
+		.started_wall_ms = clock_wall_ms(),
+		.took_ms = run->took_ms,
+		.outcome = run->result.outcome,
+		.type = run->result.type,
+	};
+
+	return attempt_put(b->store, &a);
+}
+
+/* done */
+
+static enum err put_marker(struct batch *b, const struct work *w, int state)
+{
+	const struct group *g = w->group;
+	const struct marker m = {
+		.state = state,
+		.fingerprint = w->p.who.fingerprint,
+		.recipe = w->p.recipe,
+	};
+	enum err e = marker_put(b->store, &w->p.who.key, &m, b->now_ms,
+				g->config->ttl_ms);
+
+	if (!e)
+		w->group->change.counters.markers++;
+	return e;
+}
+
+static enum err drop_pending(struct batch *b, const struct work *w)
+{
+	enum err e;
+
+	if (is_delivery(w))
+		return OK;
+	e = pending_drop(b->store, w->p.id);
+	w->group->change.pending_rows--;
+	w->group->change.pending_bytes -= event_bytes(&w->p.event);
+	return e;
+}
+
+enum err finish(struct batch *b, const struct work *w, const struct run *run)
+{
+	enum err e = OK;
+
+	w->group->change.counters.done++;
+	if (!w->group->config->natural)
+		e = put_marker(b, w, MARKER_DONE);
+	if (!e && w->p.runs)
+		e = note_run(b, w, run);
+	if (!e)
+		e = drop_pending(b, w);
+	return e;
+}
+
+/* dead */
+
+static int64_t *dead_counter(struct counters *c, enum dead_kind kind)
+{
+	switch (kind) {
+	case DEAD_PERMANENT:	return &c->dead_permanent;
+	case DEAD_POISON:	return &c->dead_poison;
+	case DEAD_CONFLICT:	return &c->dead_conflict;
+	case DEAD_EXHAUSTED:	return &c->dead_exhausted;
+	case DEAD_CRASH_LOOP:
+	case DEAD_KIND_COUNT:	break;
+	}
+	return &c->dead_crash_loop;
+}
+
+/* Its age in group time: the age on the store clock less what the group lost. */
+static int64_t first_seen_ms(const struct batch *b, const struct work *w)
+{
+	if (is_delivery(w))
+		return b->now_ms;
+	return b->now_ms - (group_now_ms(b, w) - w->p.window_ms);
+}
+
+static enum err put_letter(struct batch *b, const struct work *w,
+			   enum dead_kind kind, const struct error_type *type,
+			   unsigned attempts)
+{
+	const struct pending *p = &w->p;
+	const struct letter l = {
+		.group_no = w->group->record.group_no,
+		.recipe = p->recipe,
+		.who = p->who,
+		.event = p->event,
+		.kind = kind,
+		.first_type = *p->first_type.text ? p->first_type : *type,
+		.last_type = *type,
+		.attempts = attempts,
+		.first_seen_ms = first_seen_ms(b, w),
+		.first_seen_wall_ms = p->event.received_ms,
+		.dead_ms = b->now_ms,
+		.dead_wall_ms = clock_wall_ms(),
+		.dead_sync = clock_synchronised(),
+	};
+
+	return letter_put(b->store, &l);
+}
+
+/*
+ * With dead_letter = off the payload goes; a marker and a count stay.  A
+ * conflict leaves no marker: its id's belongs to the event that came first.
+ */
+static enum err put_dead_marker(struct batch *b, const struct work *w,
+				enum dead_kind kind)
+{
+	if (kind == DEAD_CONFLICT)
+		return OK;
+	return put_marker(b, w, MARKER_DEAD + (int)kind);
+}
+
+enum err bury(struct batch *b, const struct work *w, enum dead_kind kind,
+	      const struct error_type *type, unsigned attempts)
+{
+	struct counters *c = &w->group->change.counters;
+	bool keep = w->group->config->dead_letter;
+	enum err e = keep ? put_letter(b, w, kind, type, attempts)
+			  : put_dead_marker(b, w, kind);
+
+	if (!e)
+		e = drop_pending(b, w);
+	++*dead_counter(c, kind);
+	c->dropped += !keep;
+	w->group->change.last_type = *type;
+	return e;
+}
+
+/* pending */
+
+static enum err put_pending(struct batch *b, const struct work *w)
+{
+	struct pending p = w->p;
+	enum err e = pending_put(b->store, &p);
+
+	w->group->change.pending_rows++;
+	w->group->change.pending_bytes += event_bytes(&p.event);
+	return e;
+}
+
+enum err postpone(struct batch *b, const struct work *w)
+{
+	struct work later = *w;
+
+	later.p.window_ms = group_now_ms(b, w);
+	later.p.due_ms = later.p.window_ms;
+	return put_pending(b, &later);
+}
+
+static struct work after_run(const struct work *w, const struct run *run)
+{
+	struct work later = *w;
+
+	later.p.runs++;
+	later.p.last_type = run->result.type;
+	if (!*later.p.first_type.text)
+		later.p.first_type = run->result.type;
+	return later;
+}
+
+enum err wait_for(struct batch *b, const struct work *w, const struct run *run,
+		  int64_t due_ms, int64_t window_ms)
+{
+	struct group_change *c = &w->group->change;
+	struct work later = after_run(w, run);
+
+	later.p.attempts++;
+	later.p.window_ms = window_ms;
+	later.p.due_ms = due_ms;
+	c->waits++;
+	c->wait_ms = due_ms - group_now_ms(b, w);
+	c->last_type = run->result.type;
+	return is_delivery(w) ? put_pending(b, &later)
+			      : pending_wait(b->store, &later.p);
+}
+
+enum err wait_on(struct batch *b, const struct work *w, const struct run *run)
+{
+	struct work later = after_run(w, run);
+
+	return pending_wait(b->store, &later.p);
+}
