@@ -18,6 +18,7 @@ enum protocol { PROTOCOL_5, PROTOCOL_311 };
 enum transport { TRANSPORT_TCP, TRANSPORT_TLS, TRANSPORT_UNIX };
 enum payload_format { FORMAT_JSON, FORMAT_TEXT, FORMAT_RAW };
 enum retained { RETAINED_IGNORE, RETAINED_HANDLE };
+enum stale { STALE_SKIP, STALE_HANDLE, STALE_BURY };
 enum handler_kind { HANDLER_SQL };
 enum fingerprint_kind {
 	FINGERPRINT_MESSAGE,
@@ -72,6 +73,9 @@ struct group_config {
 	struct selector fingerprint_paths;
 	/* The text that decides identities: what a recipe number stands for. */
 	const char *tenant_text, *id_text, *fingerprint_text;
+	struct selector order_key, order_by;	/* both or none */
+	const char *order_key_text, *order_by_text;
+	enum stale stale;	/* what becomes of an older one */
 	enum payload_format format;
 	enum handler_kind handler;
 	const char *handler_file;

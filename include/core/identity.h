@@ -32,6 +32,9 @@ struct identity {
 	uint64_t fingerprint; /* 0 with `fingerprint = none` */
 };
 
+/* 1 to EVENT_ID_MAX bytes of UTF-8 without U+0000. */
+bool identity_name_valid(struct span s);
+
 /*
  * @group_no and @seed are the store's.  Spans of *ret_id lie in @ev or in
  * @scratch.  False when @scratch is full.

@@ -13,6 +13,7 @@
 #include "base/defs.h"
 #include "base/err.h"
 #include "flow/group.h"
+#include "core/order.h"
 #include "store/pending.h"
 #include "store/store.h"
 
@@ -20,6 +21,8 @@
 struct work {
 	struct group *group;	/* NULL: the delivery matches none */
 	struct pending p;	/* p.id is 0 for a delivery */
+	struct order order;
+	bool stale;		/* by the order guard, when it was settled */
 
 	bool probe;		/* to be run though the breaker is open */
 	bool over;		/* beyond the limits: to be buried, not run */

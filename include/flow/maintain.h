@@ -23,6 +23,7 @@ struct maintain {
 	int64_t last_event_boot_ms;	/* for idle checkpoints */
 	uint64_t last_deliveries;
 	bool wal_alarm;
+	struct hash_key order_cursor;	/* of the walk over the order keys */
 };
 
 /* Reads the ttl of all groups; the first turn sweeps at once. */

@@ -32,6 +32,7 @@ struct letter {
 	int64_t first_seen_wall_ms, dead_wall_ms;
 	bool dead_sync;			/* was the wall clock synchronised */
 	struct span properties_text;	/* JSON; when listed */
+	struct span order_key;		/* put: bytes of a hash; or absent */
 };
 
 /*

@@ -3,7 +3,7 @@
  * operator's tables and nothing else.
  *
  * Parameters: :event_id :group :tenant :topic :payload :content_type
- * :received_at :attempt :qos :retain.  Functions: topic(n), property(name),
+ * :received_at :attempt :qos :retain :stale :order_key :order_by.  Functions: topic(n), property(name),
  * retry(type), reject(type), poison(type).
  */
 #ifndef STORE_SCRIPT_H

@@ -85,6 +85,10 @@ static void print_counters(const struct counters *c)
 	print_total("suppressed", suppressed, ARRAY_LEN(suppressed));
 	print_total("dead", dead, ARRAY_LEN(dead));
 	print_total("attempts", attempts, ARRAY_LEN(attempts));
+	if (c->superseded)
+		printf("  %-13s %8" PRId64 "   older than what was handled, no "
+		       "effect (order guard)\n",
+		       "superseded", c->superseded);
 	if (c->dropped)
 		printf("  %-13s %8" PRId64 "   dead, payload not kept "
 		       "(dead_letter = off)\n",

@@ -147,6 +147,22 @@ static enum err check_id(struct parser *p, const struct scope *s)
 	return check_selector(p, s, "id", &g->id);
 }
 
+static enum err check_order(struct parser *p, const struct scope *s)
+{
+	const struct group_config *g = s->values;
+	enum err e;
+
+	if (!g->order_key.len != !g->order_by.len)
+		return config_say(p, LINE(s, "order_key", "order_by"),
+				  "%s without %s in %s; the order guard needs "
+				  "both",
+				  g->order_key.len ? "order_key" : "order_by",
+				  g->order_key.len ? "order_by" : "order_key",
+				  s->title);
+	e = check_selector(p, s, "order_key", &g->order_key);
+	return e ? e : check_selector(p, s, "order_by", &g->order_by);
+}
+
 static enum err check_horizon(struct parser *p, const struct scope *s)
 {
 	const struct group_config *g = s->values;
@@ -219,6 +235,8 @@ static enum err check_group(struct parser *p, const struct scope *s)
 		e = check_id(p, s);
 	if (!e)
 		e = check_selector(p, s, "fingerprint", &g->fingerprint_paths);
+	if (!e)
+		e = check_order(p, s);
 	if (!e)
 		e = check_horizon(p, s);
 	return e ? e : check_retry(p, s);

@@ -15,6 +15,7 @@ static const char *const off_on[] = { "off", "on", NULL };
 static const char *const protocols[] = { "5", "3.1.1", NULL };
 static const char *const formats[] = { "json", "text", "raw", NULL };
 static const char *const retained[] = { "ignore", "handle", NULL };
+static const char *const stale[] = { "skip", "handle", "bury", NULL };
 static const char *const idempotent[] = { "marker", "natural", NULL };
 
 /* clang-format off */
@@ -101,6 +102,15 @@ static const struct key group_keys[] = {
 	{ "fingerprint", KEY_FINGERPRINT, AT(group_config, fingerprint_text),
 	  .fallback = "message",
 	  .help = "message, payload, payload:$.PATH[, ...] or none" },
+	{ "order_key", KEY_SELECTOR, AT(group_config, order_key),
+	  .text = offsetof(struct group_config, order_key_text),
+	  .help = "selector of what an event is the state of" },
+	{ "order_by", KEY_SELECTOR, AT(group_config, order_by),
+	  .text = offsetof(struct group_config, order_by_text),
+	  .help = "selector of a number or time that grows with each change" },
+	{ "stale", KEY_CHOICE, AT(group_config, stale),
+	  .choices = stale, .fallback = "skip",
+	  .help = "an older event after a newer: skip, handle or bury it" },
 	{ "idempotent", KEY_CHOICE, AT(group_config, natural),
 	  .choices = idempotent, .fallback = "marker",
 	  .help = "marker, or natural: the effect may run again" },
@@ -138,9 +148,6 @@ static const struct key group_keys[] = {
 	{ "timeout", KEY_DURATION, AT(group_config, timeout_ms),
 	  .min = 10, .max = 2 * SEC, .fallback = "1s",
 	  .help = "longest time one attempt may take" },
-	{ .name = "order_key", .type = KEY_LATER },
-	{ .name = "order_by", .type = KEY_LATER },
-	{ .name = "stale", .type = KEY_LATER },
 	{ .name = "concurrency", .type = KEY_LATER },
 	{ .name = "exit_permanent", .type = KEY_LATER },
 	{ .name = "max_dead", .type = KEY_LATER },

@@ -78,6 +78,23 @@ static void print_core(const struct group_config *g, FILE *out)
 		     duration_text(ttl, g->ttl_ms));
 }
 
+static void print_order(const struct group_config *g, FILE *out)
+{
+	static const char *const fate[] = {
+		[STALE_SKIP] = "has no effect and is done (superseded)",
+		[STALE_HANDLE] = "is handled with :stale = 1",
+		[STALE_BURY] = "is a dead letter (order.stale)",
+	};
+
+	if (!g->order_key.len)
+		return;
+	fputc('\n', out);
+	wrap(out, "  ",
+	     "An event whose %s is older than that of the last one handled "
+	     "with the same %s %s, also when it is retried or replayed.",
+	     g->order_by_text, g->order_key_text, fate[g->stale]);
+}
+
 static void print_retries(const struct retry_policy *r, FILE *out)
 {
 	char initial[PARSE_TEXT_SIZE], max[PARSE_TEXT_SIZE],
@@ -183,7 +200,9 @@ static void print_exclusions(const struct config *c,
 		     "for something else;");
 	if (!g->dead_letter)
 		wrap(out, "  - ", "the payload of events given up on;");
-	wrap(out, "  - ", "order between events;");
+	wrap(out, "  - ",
+	     g->order_key.len ? "order between events of different order keys;"
+			      : "order between events;");
 	wrap(out, "  - ", "effects outside the store.");
 }
 
@@ -192,6 +211,7 @@ void config_print_promise(const struct config *c, const struct group_config *g,
 {
 	print_title(c, g, out);
 	print_core(g, out);
+	print_order(g, out);
 	print_failure(g, out);
 	print_scope(c, g, out);
 	print_exclusions(c, g, out);

@@ -112,6 +112,10 @@ static void about_identity(const struct warner *w)
 
 	about_levels(w, "id", &g->id);
 	about_levels(w, "tenant", &g->tenant);
+	about_levels(w, "order_key", &g->order_key);
+	about_levels(w, "order_by", &g->order_by);
+	if (g->stale != STALE_SKIP && !g->order_key.len)
+		say(w, "stale does nothing without order_key and order_by");
 	if (selector_reads(&g->id, SELECT_HASH))
 		say(w, "id = hash makes one event of all that have the same "
 		       "topic and payload; equal readings are handled once");

@@ -17,7 +17,7 @@ static void blame(struct identity *id, const char *type)
 		id->poison = error_type_of(span_str(type));
 }
 
-static bool is_name(struct span s)
+bool identity_name_valid(struct span s)
 {
 	return s.len && s.len <= EVENT_ID_MAX && utf8_valid(s) &&
 	       !memchr(s.data, '\0', s.len);
@@ -158,7 +158,7 @@ static bool find_tenant(const struct group_config *g, const struct event *ev,
 		return false;
 	if (!tenant.data)
 		blame(id, "tenant.missing");
-	else if (!is_name(tenant))
+	else if (!identity_name_valid(tenant))
 		blame(id, "tenant.invalid");
 	else
 		id->tenant = tenant;
@@ -175,7 +175,7 @@ static bool find_id(const struct group_config *g, const struct event *ev,
 		return false;
 	if (!event_id.data)
 		blame(id, "identity.missing");
-	else if (!is_name(event_id))
+	else if (!identity_name_valid(event_id))
 		blame(id, "identity.invalid");
 	else if (id->tenant.len || !g->tenant.len)
 		id->event_id = event_id;

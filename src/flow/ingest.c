@@ -75,6 +75,7 @@ static struct work *next_work(struct ingest *in)
 
 static bool add_work(struct ingest *in, struct group *g, const struct event *ev)
 {
+	uint64_t seed = store_seed(in->batch.store);
 	struct work *w = next_work(in);
 
 	if (!w)
@@ -83,9 +84,11 @@ static bool add_work(struct ingest *in, struct group *g, const struct event *ev)
 	w->p.group_no = g->record.group_no;
 	w->p.recipe = g->record.recipe;
 	w->p.event = *ev;
-	return identity_of(g->config, g->record.group_no,
-			   store_seed(in->batch.store), &w->p.event, &in->arena,
-			   &w->p.who);
+	if (!identity_of(g->config, g->record.group_no, seed, &w->p.event,
+			 &in->arena, &w->p.who))
+		return false;
+	return order_of(g->config, g->record.group_no, seed, w->p.who.tenant,
+			&w->p.event, &in->arena, &w->order);
 }
 
 /* Acknowledged, counted, told of once a topic: outside the promise. */

@@ -4,6 +4,7 @@
 #include "store/attempt.h"
 #include "store/group.h"
 #include "store/marker.h"
+#include "store/order.h"
 #include "store/space.h"
 
 #define SWEEP_MS	1000
@@ -14,24 +15,35 @@
 
 enum err maintain_init(struct maintain *m, struct batch *b)
 {
-	*m = (struct maintain){ .batch = b };
+	struct hash h = hash_start(store_seed(b->store));
+
+	/* Each start goes on elsewhere: short lives get round as well. */
+	hash_add_int(h, (uint64_t)store_epoch(b->store));
+	*m = (struct maintain){ .batch = b, .order_cursor = hash_end128(h) };
 	return group_longest_ttl(b->store, &m->longest_ttl_ms);
 }
 
-static enum err sweep_attempts(struct maintain *m, int64_t now_ms,
-			       unsigned *ret_n)
+/* Histories and order keys that nothing refers to any more. */
+static enum err sweep_rest(struct maintain *m, int64_t now_ms,
+			   unsigned *ret_attempts)
 {
 	struct store *st = m->batch->store;
+	int64_t before = now_ms - m->longest_ttl_ms;
+	struct hash_key cursor = m->order_cursor;
+	unsigned n;
 	enum err e = store_begin(st);
 
 	if (e)
 		return e;
-	e = attempt_sweep(st, now_ms - m->longest_ttl_ms, MAINTAIN_EVENTS,
-			  ret_n);
+	e = attempt_sweep(st, before, MAINTAIN_EVENTS, ret_attempts);
+	if (!e)
+		e = order_sweep(st, &cursor, before, MAINTAIN_ROWS, &n);
 	if (e)
 		store_rollback(st);
 	else
 		e = store_commit(st);
+	if (!e)
+		m->order_cursor = cursor;
 	return e;
 }
 
@@ -48,7 +60,7 @@ static enum err sweep(struct maintain *m, int64_t boot_ms)
 	if (!e)
 		e = marker_rotate(st, now, m->longest_ttl_ms, &rotated);
 	if (!e)
-		e = sweep_attempts(m, now, &attempts);
+		e = sweep_rest(m, now, &attempts);
 	if (rotated)
 		log_info("marker.rotate", "longest_ttl_ms=%lld",
 			 (long long)m->longest_ttl_ms);

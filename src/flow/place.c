@@ -30,6 +30,14 @@ enum err note_run(struct batch *b, const struct work *w, const struct run *run)
 	return attempt_put(b->store, &a);
 }
 
+/* What keeps the event's order key from ageing while it waits or is dead. */
+static struct span order_key_of(const struct work *w)
+{
+	if (!w->order.key.data)
+		return (struct span){ 0 };
+	return span_of(w->order.hash.bytes, sizeof(w->order.hash.bytes));
+}
+
 /* done */
 
 static enum err put_marker(struct batch *b, const struct work *w, int state)
@@ -74,6 +82,16 @@ enum err finish(struct batch *b, const struct work *w, const struct run *run)
 	return e;
 }
 
+enum err supersede(struct batch *b, const struct work *w)
+{
+	enum err e = OK;
+
+	w->group->change.counters.superseded++;
+	if (!w->group->config->natural)
+		e = put_marker(b, w, MARKER_SUPERSEDED);
+	return e ? e : drop_pending(b, w);
+}
+
 /* dead */
 
 static int64_t *dead_counter(struct counters *c, enum dead_kind kind)
@@ -116,6 +134,7 @@ static enum err put_letter(struct batch *b, const struct work *w,
 		.dead_ms = b->now_ms,
 		.dead_wall_ms = clock_wall_ms(),
 		.dead_sync = clock_synchronised(),
+		.order_key = order_key_of(w),
 	};
 
 	return letter_put(b->store, &l);
@@ -154,8 +173,10 @@ enum err bury(struct batch *b, const struct work *w, enum dead_kind kind,
 static enum err put_pending(struct batch *b, const struct work *w)
 {
 	struct pending p = w->p;
-	enum err e = pending_put(b->store, &p);
+	enum err e;
 
+	p.order_key = order_key_of(w);
+	e = pending_put(b->store, &p);
 	w->group->change.pending_rows++;
 	w->group->change.pending_bytes += event_bytes(&p.event);
 	return e;

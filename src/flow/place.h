@@ -31,6 +31,9 @@ MUST_CHECK enum err note_run(struct batch *b, const struct work *w,
 MUST_CHECK enum err finish(struct batch *b, const struct work *w,
 			   const struct run *run);
 
+/* done, without effect: a newer event of its order key was handled. */
+MUST_CHECK enum err supersede(struct batch *b, const struct work *w);
+
 /* dead; @attempts counted ones. */
 MUST_CHECK enum err bury(struct batch *b, const struct work *w,
 			 enum dead_kind kind, const struct error_type *type,

@@ -56,21 +56,36 @@ int64_t retry_wait_ms(const struct retry *r, int64_t boot_ms)
 	return wait == INT64_MAX ? -1 : wait;
 }
 
+/* False when there is no room for what the order guard reads. */
+static bool add_work(struct retry *r, struct group *g, const struct pending *p,
+		     bool probe)
+{
+	struct work *w = &r->work[r->batch.len];
+
+	*w = (struct work){ .group = g, .p = *p, .probe = probe };
+	if (!order_of(g->config, g->record.group_no,
+		      store_seed(r->batch.store), p->who.tenant, &w->p.event,
+		      &r->arena, &w->order))
+		return false;
+	r->batch.len++;
+	return true;
+}
+
 /* The probes go round: one event that never succeeds must not be all of them. */
 static enum err load_probe(struct retry *r, struct group *g)
 {
 	struct batch *b = &r->batch;
-	struct work *w = &r->work[b->len];
+	struct pending p;
 	enum err e;
 
-	*w = (struct work){ .group = g, .probe = true };
 	e = pending_after(b->store, g->record.group_no, g->probed_due_ms,
-			  g->probed_id, &r->arena, &w->p);
+			  g->probed_id, &r->arena, &p);
 	if (e)
 		return e == ERR_NO ? OK : e;
-	g->probed_due_ms = w->p.due_ms;
-	g->probed_id = w->p.id;
-	b->len++;
+	if (!add_work(r, g, &p, true))
+		return ERR_NOMEM;
+	g->probed_due_ms = p.due_ms;
+	g->probed_id = p.id;
 	return OK;
 }
 
@@ -84,8 +99,7 @@ static enum err load_due(struct retry *r, struct group *g, unsigned max)
 				 max, &r->arena, r->rows, &n);
 
 	for (unsigned i = 0; !e && i < n; i++)
-		r->work[b->len++] = (struct work){ .group = g,
-						   .p = r->rows[i] };
+		e = add_work(r, g, &r->rows[i], false) ? OK : ERR_NOMEM;
 	/* Full of other groups' events: they first, this one next time. */
 	return e == ERR_NOMEM && b->len ? OK : e;
 }

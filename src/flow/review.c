@@ -20,6 +20,9 @@ static enum err mark_over(struct batch *b, struct group *g, int64_t id,
 
 	*w = (struct work){ .group = g, .over = true };
 	e = pending_load(b->store, id, a, &w->p);
+	if (!e && !order_of(g->config, g->record.group_no, store_seed(b->store),
+			    w->p.who.tenant, &w->p.event, a, &w->order))
+		e = ERR_NOMEM;
 	if (!e)
 		b->len++;
 	return e;

@@ -4,6 +4,7 @@
 #include "core/retry.h"
 #include "place.h"
 #include "store/letter.h"
+#include "store/order.h"
 #include "store/record.h"
 #include "store/space.h"
 
@@ -83,6 +84,9 @@ static enum err attempt(struct batch *b, struct work *w, struct result *r)
 		.id = &w->p.who,
 		.group = span_str(w->group->config->name),
 		.number = w->p.attempts + 1,
+		.order_key = w->order.key,
+		.order_by = w->order.by,
+		.stale = w->stale,
 	};
 	enum err e = store_event_begin(b->store);
 
@@ -90,9 +94,11 @@ static enum err attempt(struct batch *b, struct work *w, struct result *r)
 		e = h->attempt(h->self, &a, r);
 	if (e || !store_in_transaction(b->store))
 		return e;
-	if (r->outcome == OUTCOME_OK)
-		return store_event_keep(b->store);
-	return store_event_undo(b->store);
+	if (r->outcome != OUTCOME_OK)
+		return store_event_undo(b->store);
+	if (w->order.by.data && !w->stale)
+		e = order_put(b->store, w->p.group_no, &w->order, b->now_ms);
+	return e ? e : store_event_keep(b->store);
 }
 
 /* An event that found no room in a store without any is not too big. */
@@ -170,6 +176,50 @@ static bool is_late(const struct batch *b, const struct work *w)
 	return clock_boot_ms() >= b->stop_boot_ms && !w->alone;
 }
 
+static enum err settle_stale(struct batch *b, const struct work *w)
+{
+	static const struct error_type stale = { "order.stale" };
+
+	b->wrote = true;
+	if (w->group->config->stale == STALE_SKIP)
+		return supersede(b, w);
+	return bury(b, w, DEAD_PERMANENT, &stale, w->p.attempts);
+}
+
+/* Later: a delivery is committed as it came, a pending one stays. */
+static enum err put_off(struct batch *b, const struct work *w)
+{
+	if (!is_delivery(w))
+		return OK;
+	b->wrote = true;
+	return postpone(b, w);
+}
+
+/*
+ * An event that is to take effect.  The order is asked before each run: what
+ * waited, or was dead, may have been overtaken.
+ */
+static enum err settle_wanted(struct batch *b, struct work *w,
+			      enum settled *ret_how)
+{
+	enum err e = OK;
+
+	if (*w->order.poison.text) {
+		b->wrote = true;
+		return bury(b, w, DEAD_POISON, &w->order.poison,
+			    w->p.attempts);
+	}
+	if (w->order.by.data)
+		e = order_is_stale(b->store, &w->order, &w->stale);
+	if (e)
+		return e;
+	if (w->stale && w->group->config->stale != STALE_HANDLE)
+		return settle_stale(b, w);
+	if (is_held(w) || is_late(b, w))
+		return put_off(b, w);
+	return try(b, w, ret_how);
+}
+
 /* A delivery is looked up before anything is done for it. */
 static enum err settle_delivery(struct batch *b, struct work *w,
 				enum settled *ret_how)
@@ -195,9 +245,7 @@ static enum err settle_delivery(struct batch *b, struct work *w,
 		return bury(b, w, DEAD_CONFLICT, &conflict, 0);
 	if (*w->p.who.poison.text)
 		return bury(b, w, DEAD_POISON, &w->p.who.poison, 0);
-	if (is_held(w) || is_late(b, w))
-		return postpone(b, w);
-	return try(b, w, ret_how);
+	return settle_wanted(b, w, ret_how);
 }
 
 /* What the policy as it is now does not let wait: no run, no new history. */
@@ -212,9 +260,7 @@ static enum err settle_pending(struct batch *b, struct work *w,
 {
 	if (w->over)
 		return settle_over(b, w);
-	if (is_held(w) || is_late(b, w))
-		return OK;		/* it waits on */
-	return try(b, w, ret_how);
+	return settle_wanted(b, w, ret_how);
 }
 
 enum err settle(struct batch *b, struct work *w, enum settled *ret_how)

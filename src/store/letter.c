@@ -47,6 +47,7 @@ enum err letter_put(struct store *st, const struct letter *l)
 	bind_event(q, ev, &content);
 	bind_text(q, 22, span_str(props));
 	bind_int(q, 25, l->dead_ms);
+	bind_blob(q, 26, l->order_key);
 	return stmt_exec_one(st, q);
 }
 

@@ -36,6 +36,7 @@ enum err pending_put(struct store *st, struct pending *p)
 	bind_type(q, 21, &p->first_type);
 	bind_type(q, 22, &p->last_type);
 	bind_int(q, 23, p->runs);
+	bind_blob(q, 24, p->order_key);
 	return stmt_int(st, q, &p->id);
 }
 

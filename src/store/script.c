@@ -13,7 +13,8 @@
 
 enum parameter {
 	P_EVENT_ID, P_GROUP, P_TENANT, P_TOPIC, P_PAYLOAD, P_CONTENT_TYPE,
-	P_RECEIVED_AT, P_ATTEMPT, P_QOS, P_RETAIN, P_COUNT
+	P_RECEIVED_AT, P_ATTEMPT, P_QOS, P_RETAIN, P_STALE, P_ORDER_KEY,
+	P_ORDER_BY, P_COUNT
 };
 
 static const char *const parameter_names[P_COUNT] = {
@@ -22,6 +23,8 @@ static const char *const parameter_names[P_COUNT] = {
 	[P_PAYLOAD] = ":payload",	[P_CONTENT_TYPE] = ":content_type",
 	[P_RECEIVED_AT] = ":received_at", [P_ATTEMPT] = ":attempt",
 	[P_QOS] = ":qos",		[P_RETAIN] = ":retain",
+	[P_STALE] = ":stale",		[P_ORDER_KEY] = ":order_key",
+	[P_ORDER_BY] = ":order_by",
 };
 
 struct statement {
@@ -227,6 +230,9 @@ static int bind_one(const struct script *s, sqlite3_stmt *q, int pos,
 	case P_ATTEMPT:		return sqlite3_bind_int64(q, pos, a->number);
 	case P_QOS:		return sqlite3_bind_int(q, pos, ev->qos);
 	case P_RETAIN:		return sqlite3_bind_int(q, pos, ev->retain);
+	case P_STALE:		return sqlite3_bind_int(q, pos, a->stale);
+	case P_ORDER_KEY:	return bind_span(q, pos, a->order_key);
+	case P_ORDER_BY:	return bind_span(q, pos, a->order_by);
 	case P_PAYLOAD:
 		if (s->format != FORMAT_RAW)
 			return bind_span(q, pos, ev->payload);

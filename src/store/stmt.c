@@ -134,14 +134,14 @@ static const struct {
 	[STMT_PENDING_OF] = { 1, 2,
 		"SELECT fingerprint, recipe FROM once_pending WHERE key = ?1" },
 
-	[STMT_PENDING_PUT] = { 23, 1,
+	[STMT_PENDING_PUT] = { 24, 1,
 		"INSERT INTO once_pending (group_no, tenant, event_id, key,"
 		" fingerprint, recipe, topic, payload, content_type,"
 		" correlation, properties, qos, retain, received_wall_ms,"
 		" received_sync, attempts, crashes, window_ms, due_ms, epoch,"
-		" first_type, last_type, runs) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+		" first_type, last_type, runs, order_key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
 		" ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,"
-		" ?20, ?21, ?22, ?23) RETURNING id" },
+		" ?20, ?21, ?22, ?23, ?24) RETURNING id" },
 
 	[STMT_PENDING_WAIT] = { 8, 0,
 		"UPDATE once_pending SET attempts = ?2, window_ms = ?3,"
@@ -209,19 +209,19 @@ static const struct {
 		" error_type FROM once_attempt"
 		" WHERE key = ?1 AND fingerprint = ?2 ORDER BY n" },
 
-	[STMT_LETTER_PUT] = { 25, 0,
+	[STMT_LETTER_PUT] = { 26, 0,
 		"INSERT INTO once_dead_letter (group_no, tenant, event_id, key,"
 		" fingerprint, recipe, kind, first_type, last_type, attempts,"
 		" redeliveries, state, first_seen_ms, first_seen_wall_ms,"
 		" dead_ms, dead_wall_ms, dead_sync, topic, payload,"
 		" payload_bytes, payload_hash, content_type, correlation,"
-		" properties, qos, retain) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+		" properties, qos, retain, order_key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
 		" ?8, ?9, ?10, 0, 'open', ?11, ?12, ?13, ?14, ?15, ?16, ?17,"
-		" ?18, ?19, ?20, ?21, ?22, ?23, ?24)"
+		" ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?26)"
 		" ON CONFLICT (key, fingerprint) DO UPDATE SET"
 		" recipe = ?6, kind = ?7, last_type = ?9,"
 		" attempts = ?10, state = 'open', dead_ms = ?13,"
-		" dead_wall_ms = ?14, dead_sync = ?15"
+		" dead_wall_ms = ?14, dead_sync = ?15, order_key = ?26"
 		" WHERE state IN ('resolved', 'discarded')"
 		" AND dead_ms <= ?25" },
 
@@ -238,6 +238,26 @@ static const struct {
 		"SELECT " LETTER_COLUMNS ", l.payload"
 		" FROM once_dead_letter AS l"
 		" JOIN once_group AS g USING (group_no) WHERE l.id = ?1" },
+
+	[STMT_ORDER_GET] = { 1, 1,
+		"SELECT value FROM once_order WHERE key = ?1" },
+
+	[STMT_ORDER_PUT] = { 4, 0,
+		"INSERT INTO once_order (key, group_no, value, at_ms)"
+		" VALUES (?1, ?2, ?3, ?4) ON CONFLICT (key) DO UPDATE"
+		" SET value = ?3, at_ms = ?4" },
+
+	[STMT_ORDER_SLICE] = { 2, 2,
+		"SELECT count(*), max(key) FROM (SELECT key FROM once_order"
+		" WHERE key > ?1 ORDER BY key LIMIT ?2)" },
+
+	[STMT_ORDER_SWEEP] = { 3, 0,
+		"DELETE FROM once_order WHERE key > ?1 AND key <= ?2"
+		" AND at_ms < ?3 AND NOT EXISTS (SELECT 1 FROM once_pending"
+		" AS p WHERE p.order_key = once_order.key)"
+		" AND NOT EXISTS (SELECT 1 FROM once_dead_letter AS l"
+		" WHERE l.order_key = once_order.key"
+		" AND l.state IN ('open', 'replaying'))" },
 
 	[STMT_COUNTER_ADD] = { 21, 0,
 		"INSERT INTO once_counter (group_no, received, done,"

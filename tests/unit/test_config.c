@@ -356,7 +356,7 @@ static void what_is_printed_names_every_value(void **state UNUSED)
 	assert_non_null(strstr(buf, "\ndead_letter = off\n"));
 	assert_non_null(strstr(buf, "\nhandler = sql:/h.sql\n"));
 	assert_non_null(strstr(buf, "\n; tenant is not set\n"));
-	assert_null(strstr(buf, "order_key"));
+	assert_null(strstr(buf, "concurrency"));
 }
 
 static void the_known_horizon_counts_session_and_silence(void **state UNUSED)
@@ -461,6 +461,12 @@ static void the_promise_claims_no_more_than_it_keeps(void **state UNUSED)
 	assert_true(says(p, "retained copies"));
 	p = promise_of("group a", "fingerprint = none");
 	assert_true(says(p, "an event id that is used again"));
+	p = promise_of("group a", "order_key = topic:1\n"
+				  "order_by = payload:$.n\nstale = bury");
+	assert_true(says(p, "whose payload:$.n is older than that of the last "
+			    "one handled with the same topic:1 is a dead "
+			    "letter"));
+	assert_true(says(p, "order between events of different order keys;"));
 	p = promise_of("group a", "max_attempts = 1");
 	assert_true(says(p, "is not made again"));
 	p = promise_of("broker", "protocol = 3.1.1");
