@@ -7,6 +7,9 @@
 #include "core/lifecycle.h"
 #include "core/outcome.h"
 
+/* Owners that may die while an event runs before it is given up on. */
+#define RETRY_CRASHES	3
+
 struct retry_policy {
 	unsigned max_attempts; /* at least 1 */
 	int64_t window_ms;     /* from the first attempt to the last */

@@ -43,6 +43,7 @@ struct batch {
 	int64_t boot_ms;		/* CLOCK_BOOTTIME of the turn */
 	int64_t now_ms;			/* store clock of the turn */
 	int64_t stop_boot_ms;		/* deliveries not run by then wait */
+	bool careful;			/* deliveries wait to be run alone */
 	bool wrote;			/* the transaction changes more than
 					   a redelivery's suppression */
 	int64_t clock_saved_ms;		/* store clock when last written down */

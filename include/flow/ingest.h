@@ -29,6 +29,8 @@ struct ingest {
 	unsigned work_size;
 	bool overflow;		/* a delivery could not be kept */
 	uint64_t deliveries;	/* since start */
+	bool careful;		/* the last owner died: of the first window of
+				   deliveries one may have killed it */
 
 	uint64_t stray_hash[INGEST_STRAYS];
 	unsigned strays_len;

@@ -1,7 +1,8 @@
 /*
  * Runs pending events again when they are due, a few per turn and of each group
  * its share.  A paused group runs nothing, one with an open breaker a probe now
- * and then.  At a start all that waits is reviewed first.
+ * and then.  At a start all that waits is reviewed first, and after an owner
+ * that died what may have killed it is claimed, committed, and run alone.
  */
 #ifndef FLOW_RETRY_H
 #define FLOW_RETRY_H
@@ -21,6 +22,8 @@ struct retry {
 	struct work work[RETRY_ROWS];
 	struct pending rows[RETRY_ROWS];
 	struct review review;
+	bool careful;		/* the last owner died: of what it had not run
+				   yet, each is run alone */
 	unsigned first;		/* the group that begins the next turn */
 };
 

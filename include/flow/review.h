@@ -1,6 +1,7 @@
 /*
- * The walk over all that waits at a start: what limits that were tightened no
- * longer let wait is buried or made due earlier, a slice per turn.
+ * The walk over all that waits at a start, a slice per turn: what limits that
+ * were tightened no longer let wait is buried or made due earlier, and what
+ * several owners died of is buried.
  */
 #ifndef FLOW_REVIEW_H
 #define FLOW_REVIEW_H

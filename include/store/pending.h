@@ -82,7 +82,10 @@ MUST_CHECK enum err pending_next_due(struct store *st, int64_t group_no,
  */
 MUST_CHECK enum err pending_claim(struct store *st, int64_t id);
 
-/* Ends the claims of other ownerships; with @died each has cost a crash. */
+/*
+ * Ends all claims, at a start: they are another ownership's.  With @died each
+ * has cost a crash.
+ */
 MUST_CHECK enum err pending_release(struct store *st, bool died);
 
 /* What a group's rows amount to.  Counts them: at start only. */

@@ -117,7 +117,12 @@ enum err daemon_open(struct daemon *d, struct err_detail *why)
 
 void daemon_close(struct daemon *d, enum err e)
 {
+	bool in_order = !e && d->flowing;
+
 	stop_flows(d, e);
+	/* If it cannot be said, the next owner is careful for nothing. */
+	if (in_order)
+		(void)!store_clean_put(d->store, clock_boot_ms());
 	close_groups(d);
 	store_close(d->store);
 	d->store = NULL;

@@ -6,10 +6,12 @@
 static void log_dead(const struct group *g, const struct counters *c)
 {
 	log_warn("event.dead", "group=%s permanent=%lld poison=%lld "
-		 "conflict=%lld exhausted=%lld last_type=%s action=%s",
+		 "conflict=%lld exhausted=%lld crash_loop=%lld last_type=%s "
+		 "action=%s",
 		 g->config->name, (long long)c->dead_permanent,
 		 (long long)c->dead_poison, (long long)c->dead_conflict,
-		 (long long)c->dead_exhausted, g->change.last_type.text,
+		 (long long)c->dead_exhausted,
+		 (long long)c->dead_crash_loop, g->change.last_type.text,
 		 g->config->dead_letter ? "keep_letter" : "drop");
 }
 

@@ -16,6 +16,7 @@ void ingest_init(struct ingest *in, const struct ingest_options *o)
 		.limits = o->limits,
 		.client_id = o->client_id,
 		.window = (unsigned)o->limits->batch,
+		.careful = store_last_end(o->store) == STORE_DIED,
 	};
 	/* One read may bring far more than a batch: as much as memory holds. */
 	arena_init(&in->arena, chunk, (size_t)o->limits->memory / 2);
@@ -154,6 +155,8 @@ static void start(struct ingest *in, int64_t boot_ms)
 	b->boot_ms = boot_ms;
 	b->now_ms = store_now_ms(b->store, boot_ms);
 	b->stop_boot_ms = boot_ms + INGEST_TURN_MS;
+	b->careful = in->careful &&
+		     in->deliveries < (uint64_t)in->limits->batch;
 }
 
 /* Nothing owed on this connection is ever sent. */

@@ -188,6 +188,7 @@ enum err postpone(struct batch *b, const struct work *w)
 
 	later.p.window_ms = group_now_ms(b, w);
 	later.p.due_ms = later.p.window_ms;
+	later.p.untouched = b->careful;
 	return put_pending(b, &later);
 }
 

@@ -1,12 +1,13 @@
 #include "flow/retry.h"
 
-#include "base/log.h"
+#include "base/clock.h"
 
 void retry_init(struct retry *r, const struct retry_options *o)
 {
 	*r = (struct retry){
 		.batch = { .store = o->store, .groups = o->groups,
 			   .groups_len = o->groups_len, .strays = o->strays },
+		.careful = store_last_end(o->store) == STORE_DIED,
 	};
 	r->batch.work = r->work;
 	arena_init(&r->arena, 64 << 10, o->max_bytes);
@@ -131,6 +132,64 @@ static enum err load(struct retry *r)
 	return e;
 }
 
+/* Whoever dies now leaves word of what it died of. */
+static enum err claim(struct batch *b, const struct work *w)
+{
+	enum err e = store_begin(b->store);
+
+	if (e)
+		return e;
+	e = pending_claim(b->store, w->p.id);
+	if (e)
+		store_rollback(b->store);
+	else
+		e = store_commit(b->store);
+	return e;
+}
+
+static enum err run_alone(struct batch *b, struct work *w)
+{
+	enum err e = w->p.untouched ? claim(b, w) : OK;
+
+	if (!e)
+		e = store_begin(b->store);
+	if (e)
+		return e;
+	w->alone = true;
+	b->work = w;
+	b->len = 1;
+	return batch_run(b);
+}
+
+/* Those nobody died of first, so that they are not kept waiting by the others. */
+static enum err run_carefully(struct retry *r)
+{
+	struct batch *b = &r->batch;
+	unsigned len = b->len;
+	enum err e = OK;
+
+	store_rollback(b->store);	/* which has only looked so far */
+	for (unsigned crashes = 0; crashes < RETRY_CRASHES; crashes++)
+		for (unsigned i = 0; !e && i < len; i++) {
+			struct work *w = &r->work[i];
+			bool open = w->group->record.breaker.open;
+
+			if (w->p.crashes == crashes && open == w->probe &&
+			    clock_boot_ms() < b->stop_boot_ms)
+				e = run_alone(b, w);
+		}
+	b->work = r->work;
+	return e;
+}
+
+static bool has_untouched(const struct batch *b)
+{
+	for (unsigned i = 0; i < b->len; i++)
+		if (b->work[i].p.untouched)
+			return true;
+	return false;
+}
+
 static enum err run_due(struct retry *r)
 {
 	struct batch *b = &r->batch;
@@ -143,6 +202,8 @@ static enum err run_due(struct retry *r)
 	e = load(r);
 	if (e)
 		store_rollback(b->store);
+	else if (r->careful && has_untouched(b))
+		e = run_carefully(r);
 	else
 		e = batch_run(b);
 	return e;

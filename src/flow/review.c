@@ -45,7 +45,7 @@ static enum err review_row(struct review *v, struct batch *b,
 	}
 	now = retry_recheck(&g->config->retry, &h, p->due_ms,
 			  breaker_group_ms(&g->record.breaker, b->now_ms));
-	if (now.kind == VERDICT_BURY)
+	if (now.kind == VERDICT_BURY || p->crashes >= RETRY_CRASHES)
 		return mark_over(b, g, p->id, a);
 	return now.due_ms < p->due_ms
 		       ? pending_advance(b->store, p->id, now.due_ms) : OK;

@@ -1,6 +1,7 @@
 #include "settle.h"
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "core/retry.h"
 #include "place.h"
 #include "store/letter.h"
@@ -90,6 +91,7 @@ static enum err attempt(struct batch *b, struct work *w, struct result *r)
 	};
 	enum err e = store_event_begin(b->store);
 
+	crash_point("attempt");
 	if (!e)
 		e = h->attempt(h->self, &a, r);
 	if (e || !store_in_transaction(b->store))
@@ -215,7 +217,7 @@ static enum err settle_wanted(struct batch *b, struct work *w,
 		return e;
 	if (w->stale && w->group->config->stale != STALE_HANDLE)
 		return settle_stale(b, w);
-	if (is_held(w) || is_late(b, w))
+	if (is_held(w) || is_late(b, w) || b->careful)
 		return put_off(b, w);
 	return try(b, w, ret_how);
 }
@@ -251,7 +253,11 @@ static enum err settle_delivery(struct batch *b, struct work *w,
 /* What the policy as it is now does not let wait: no run, no new history. */
 static enum err settle_over(struct batch *b, const struct work *w)
 {
+	static const struct error_type crash = { "handler.crash" };
+
 	b->wrote = true;
+	if (w->p.crashes >= RETRY_CRASHES)
+		return bury(b, w, DEAD_CRASH_LOOP, &crash, w->p.attempts);
 	return bury(b, w, DEAD_EXHAUSTED, &w->p.last_type, w->p.attempts);
 }
 

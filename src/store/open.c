@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "store/pending.h"
 
 static enum err load_meta(struct store *st, char boot_id[CLOCK_BOOT_ID_SIZE])
 {
@@ -57,6 +58,22 @@ static enum err get_to_know(struct store *st,
 	return OK;
 }
 
+/* The epoch's own commit ends the claims of whoever was the owner before. */
+static enum err put_epoch(struct store *st, const char *boot_id)
+{
+	enum err e = pending_release(st, st->last_end == STORE_DIED);
+
+	if (!e) {
+		struct stmt *q AUTO_RESET = stmt_use(st, STMT_META_EPOCH);
+
+		bind_text(q, 1, span_str(boot_id));
+		bind_int(q, 2, st->clock_store_ms);
+		bind_int(q, 3, st->clock_boot_ms);
+		e = stmt_exec_one(st, q);
+	}
+	return e;
+}
+
 /* Everything a process before us wrote is synced, then our epoch is. */
 static enum err take_over(struct store *st)
 {
@@ -73,14 +90,8 @@ static enum err take_over(struct store *st)
 		e = get_to_know(st, boot_id);
 	if (!e)
 		e = store_begin(st);
-	if (!e) {
-		struct stmt *q AUTO_RESET = stmt_use(st, STMT_META_EPOCH);
-
-		bind_text(q, 1, span_str(boot_id));
-		bind_int(q, 2, st->clock_store_ms);
-		bind_int(q, 3, st->clock_boot_ms);
-		e = stmt_exec_one(st, q);
-	}
+	if (!e)
+		e = put_epoch(st, boot_id);
 	if (!e)
 		e = store_commit(st);
 	if (!e)

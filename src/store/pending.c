@@ -78,7 +78,6 @@ enum err pending_release(struct store *st, bool died)
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_RELEASE);
 
 	bind_int(q, 1, died);
-	bind_int(q, 2, st->epoch);
 	return stmt_exec(st, q);
 }
 

@@ -156,9 +156,9 @@ static const struct {
 		"UPDATE once_pending SET claimed = ?2"
 		" WHERE id = ?1 AND claimed IN (0, ?2)" },
 
-	[STMT_PENDING_RELEASE] = { 2, 0,
+	[STMT_PENDING_RELEASE] = { 1, 0,
 		"UPDATE once_pending SET crashes = crashes + ?1, claimed = 0"
-		" WHERE claimed <> 0 AND claimed <> ?2" },
+		" WHERE claimed <> 0" },
 
 	[STMT_PENDING_DROP] = { 1, 0,
 		"DELETE FROM once_pending WHERE id = ?1" },

@@ -91,6 +91,7 @@ static const char *const points[] = {
 	"commit.before",
 	"commit.after",
 	"flush.after",
+	"attempt",
 };
 
 /* One life of the daemon; true if it was killed. */

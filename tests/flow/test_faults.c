@@ -53,7 +53,8 @@ static int64_t places_of(struct rig *r, const char *id)
 static void go_on(struct rig *r)
 {
 	fault_vfs_reset();
-	rig_restart(r);
+	rig_kill(r);
+	rig_start(r);
 }
 
 /* One event of each fate; an I/O error at the Nth write or sync. */

@@ -153,7 +153,8 @@ static void a_crash_between_commit_and_acknowledgement_has_no_second_effect(
 	fake_broker.read_result = ERR_LINK;	/* committed, never flushed */
 	assert_err(rig_turn(r), ERR_LINK);
 	fake_broker.read_result = OK;
-	rig_restart(r);
+	rig_kill(r);
+	rig_start(r);
 	rig_drain(r);
 	assert_int_equal(effects(r), 1);
 	assert_int_equal(fake_broker.acked_len, 1);

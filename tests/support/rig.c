@@ -60,7 +60,12 @@ void rig_start(struct rig *r)
 
 void rig_stop(struct rig *r)
 {
-	daemon_close(&r->d, ERR_BUG); /* as if killed: nothing is saved */
+	daemon_close(&r->d, OK);
+}
+
+void rig_kill(struct rig *r)
+{
+	daemon_close(&r->d, ERR_BUG); /* nothing is saved */
 }
 
 struct rig *rig_new(const char *sql, const char *handler, const char *groups)
@@ -84,7 +89,7 @@ void rig_set_handler(struct rig *r, const char *handler)
 
 void rig_free(struct rig *r)
 {
-	rig_stop(r);
+	rig_kill(r);
 	folder_remove(r->dir);
 	config_free(r->config);
 	free(r);

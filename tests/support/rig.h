@@ -27,11 +27,12 @@ struct rig {
 struct rig *rig_new(const char *sql, const char *handler, const char *groups);
 void rig_free(struct rig *r); /* removes the directory */
 
-/* One owner ends in order, the next begins. */
+/* One owner ends in order, or is killed; the next begins. */
 void rig_stop(struct rig *r);
+void rig_kill(struct rig *r);
 void rig_start(struct rig *r);
 
-/* Both of them. */
+/* In order. */
 void rig_restart(struct rig *r);
 
 /* One owner ends, the next begins with other groups. */
