@@ -18,6 +18,8 @@ enum protocol { PROTOCOL_5, PROTOCOL_311 };
 enum transport { TRANSPORT_TCP, TRANSPORT_TLS, TRANSPORT_UNIX };
 enum payload_format { FORMAT_JSON, FORMAT_TEXT, FORMAT_RAW };
 enum retained { RETAINED_IGNORE, RETAINED_HANDLE };
+/* At max_dead open letters: no more events, or no payload for the oldest. */
+enum dead_limit { DEAD_LIMIT_STOP, DEAD_LIMIT_THIN };
 enum stale { STALE_SKIP, STALE_HANDLE, STALE_BURY };
 enum handler_kind { HANDLER_SQL };
 enum fingerprint_kind {
@@ -84,6 +86,8 @@ struct group_config {
 	bool natural; /* idempotent = natural: no done marker */
 	enum retained retained;
 	bool dead_letter; /* off: payload dropped, counted */
+	int64_t max_dead; /* open letters */
+	enum dead_limit dead_limit;
 	struct retry_policy retry;
 	int64_t timeout_ms; /* of one attempt */
 };

@@ -56,7 +56,13 @@ struct batch {
  */
 MUST_CHECK enum err batch_run(struct batch *b);
 
-/* Writes down the counters that duplicates left behind, and the clock. */
+/*
+ * Writes down the counters that duplicates left behind, and the clock; drops a
+ * slice of the payloads that are owed.
+ */
 MUST_CHECK enum err batch_save(struct batch *b);
+
+/* Whether letters beyond max_dead still have the payload they must lose. */
+bool batch_owes_payloads(const struct batch *b);
 
 #endif

@@ -14,6 +14,7 @@
 struct group_change {
 	struct counters counters;
 	int64_t pending_rows, pending_bytes;
+	int64_t open_letters, kept_letters, thinned;
 	struct breaker breaker;		/* as it would be */
 	/* For the log: the latest event that waits or died, and why. */
 	int64_t waits, wait_ms;
@@ -27,6 +28,8 @@ struct group {
 
 	struct counters unsaved;	/* happened, not in the store yet */
 	int64_t pending_rows, pending_bytes;
+	int64_t open_letters;		/* all that are open */
+	int64_t kept_letters;		/* those of them with their payload */
 	struct group_change change;	/* of the transaction under way */
 
 	/* Of the retries: when the next is due (group time), the last probe. */

@@ -62,9 +62,14 @@ void ingest_deliver(struct ingest *in, const struct event *ev);
 MUST_CHECK enum err ingest_turn(struct ingest *in, int64_t boot_ms);
 
 /* Why no event may be taken now. */
-enum ingest_block { INGEST_OPEN, INGEST_NO_SPACE, INGEST_PENDING_FULL };
+enum ingest_block {
+	INGEST_OPEN,
+	INGEST_NO_SPACE,
+	INGEST_PENDING_FULL,
+	INGEST_DEAD_FULL,	/* open letters, with max_dead = N stop */
+};
 
-/* *ret_group is the group at its limit, with INGEST_PENDING_FULL. */
+/* *ret_group is the group at its limit, with INGEST_PENDING and _DEAD_FULL. */
 MUST_CHECK enum err ingest_look(struct ingest *in, enum ingest_block *ret_why,
 				const struct group **ret_group);
 

@@ -41,6 +41,17 @@ struct letter {
  */
 MUST_CHECK enum err letter_put(struct store *st, const struct letter *l);
 
+/* The open letters of a group, and how many have their payload: at start. */
+MUST_CHECK enum err letter_totals(struct store *st, int64_t group_no,
+				  int64_t *ret_open, int64_t *ret_kept);
+
+/*
+ * Drops the payloads of up to @max open letters, longest dead first; their rows
+ * stay.  *ret_n letters lost theirs.
+ */
+MUST_CHECK enum err letter_thin(struct store *st, int64_t group_no,
+				unsigned max, unsigned *ret_n);
+
 /* One more copy of it came. */
 MUST_CHECK enum err letter_count_copy(struct store *st, int64_t id);
 

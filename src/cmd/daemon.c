@@ -22,6 +22,7 @@ static const char *gate_text(enum gate g)
 	case GATE_LOCKED:	return "another process holds the store's lock";
 	case GATE_NO_SPACE:	return "max_size is nearly reached";
 	case GATE_PENDING:	return "a group is at its pending limit";
+	case GATE_DEAD:		return "a group has max_dead dead letters";
 	case GATE_DISK_FULL:	return "the disk is full";
 	}
 	return "";
@@ -35,9 +36,17 @@ static const char *gate_advice(enum gate g)
 	case GATE_NO_SPACE:	return "raise [store] max_size, or delete rows "
 				       "of your own tables";
 	case GATE_PENDING:	return "find out why its handler keeps failing";
+	case GATE_DEAD:		return "replay or discard dead letters, or "
+				       "raise max_dead";
 	case GATE_DISK_FULL:	return "free space on the store's disk";
 	}
 	return "";
+}
+
+/* Whether it is one group that is at its limit. */
+static bool is_groups(enum gate g)
+{
+	return g == GATE_PENDING || g == GATE_DEAD;
 }
 
 /* One line at each limit that is met, one when it is over. */
@@ -53,8 +62,8 @@ static void set_gate(struct daemon *d, enum gate g, int64_t now)
 		log_info("ingest.open", "action=read");
 	else
 		log_err("ingest.stopped", "why=\"%s\"%s%s action=wait: %s",
-			gate_text(g), g == GATE_PENDING ? " group=" : "",
-			g == GATE_PENDING ? d->full_group->config->name : "",
+			gate_text(g), is_groups(g) ? " group=" : "",
+			is_groups(g) ? d->full_group->config->name : "",
 			gate_advice(g));
 }
 
@@ -72,6 +81,7 @@ static enum err look_at_limits(struct daemon *d, int64_t now)
 		[INGEST_OPEN] = GATE_OPEN,
 		[INGEST_NO_SPACE] = GATE_NO_SPACE,
 		[INGEST_PENDING_FULL] = GATE_PENDING,
+		[INGEST_DEAD_FULL] = GATE_DEAD,
 	};
 	enum ingest_block why;
 	enum err e = ingest_look(&d->ingest, &why, &d->full_group);
@@ -226,7 +236,9 @@ static void say(struct daemon *d)
 	char text[320], lines[448];
 
 	if (d->gate != GATE_OPEN && d->gate != GATE_LOCKED)
-		snprintf(text, sizeof(text), "%s", gate_text(d->gate));
+		snprintf(text, sizeof(text), "%s%s%s", gate_text(d->gate),
+			 is_groups(d->gate) ? ": group " : "",
+			 is_groups(d->gate) ? d->full_group->config->name : "");
 	else
 		session_text(&d->session, text, sizeof(text));
 	if (!strcmp(text, d->said))

@@ -15,6 +15,7 @@ enum gate {
 	GATE_LOCKED,		/* another process holds the write lock */
 	GATE_NO_SPACE,		/* the page budget's reserve is reached */
 	GATE_PENDING,		/* a group is at its pending limit */
+	GATE_DEAD,		/* a group is at its limit of open letters */
 	GATE_DISK_FULL,		/* the disk took no more */
 };
 

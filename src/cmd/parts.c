@@ -3,6 +3,7 @@
 #include "daemon.h"
 #include "handler/sql.h"
 #include "os/notify.h"
+#include "store/letter.h"
 #include "store/space.h"
 
 static enum err open_store(struct daemon *d, struct err_detail *why)
@@ -51,6 +52,9 @@ static enum err open_groups(struct daemon *d, struct err_detail *why)
 			break;
 		e = pending_totals(d->store, g->record.group_no,
 				   &g->pending_rows, &g->pending_bytes);
+		if (!e)
+			e = letter_totals(d->store, g->record.group_no,
+					  &g->open_letters, &g->kept_letters);
 		if (e)
 			e = err_say(why, e, "%s", store_detail(d->store));
 	}

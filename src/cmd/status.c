@@ -7,6 +7,7 @@
 #include "cmd.h"
 #include "store/counter.h"
 #include "store/group.h"
+#include "store/letter.h"
 #include "store/owner.h"
 #include "store/pending.h"
 #include "store/store.h"
@@ -99,8 +100,41 @@ static void print_counters(const struct counters *c)
 		       "retained", c->retained);
 }
 
+/* What keeps the group from running anything, if something does. */
+static void print_hold(const struct store *st, const struct group_record *g)
+{
+	int64_t now = store_now_ms(st, clock_boot_ms());
+	char text[PARSE_TEXT_SIZE];
+
+	if (g->paused)
+		printf("  paused        by the operator; deliveries wait\n");
+	if (g->breaker.open)
+		printf("  breaker       open for %s: events keep failing alike; "
+		       "one is tried every %d s\n",
+		       duration_text(text, (now - g->breaker.open_since_ms) /
+						   1000 * 1000),
+		       BREAKER_PROBE_MS / 1000);
+}
+
+static enum err print_letters(struct store *st, int64_t group_no,
+			      const struct group_config *c)
+{
+	int64_t open = 0, kept = 0;
+	enum err e = letter_totals(st, group_no, &open, &kept);
+
+	if (e || !open)
+		return e;
+	printf("  %-13s %8" PRId64 "   of at most %" PRId64 "%s\n", "open letters",
+	       open, c->max_dead,
+	       c->dead_limit == DEAD_LIMIT_STOP
+		       ? ", then no event is taken"
+		       : " with their payload; older ones lose it");
+	return OK;
+}
+
 static enum err print_group(struct store *st, const struct group_record *g,
-			    const char *name, const struct limits_config *l)
+			    const struct group_config *gc,
+			    const struct limits_config *l)
 {
 	struct counters c;
 	int64_t rows = 0, bytes = 0;
@@ -111,7 +145,8 @@ static enum err print_group(struct store *st, const struct group_record *g,
 		e = pending_totals(st, g->group_no, &rows, &bytes);
 	if (e)
 		return e;
-	printf("\ngroup %s\n", name);
+	printf("\ngroup %s\n", gc->name);
+	print_hold(st, g);
 	print_counters(&c);
 	printf("  %-13s %8" PRId64, "pending", rows);
 	if (rows)
@@ -119,7 +154,7 @@ static enum err print_group(struct store *st, const struct group_record *g,
 		       l->pending_rows, cmd_size(size, bytes),
 		       size_text(max, l->pending_bytes));
 	putchar('\n');
-	return OK;
+	return print_letters(st, g->group_no, gc);
 }
 
 static enum err print_strays(struct store *st)
@@ -152,7 +187,7 @@ static enum err print_groups(struct store *st, const struct config *c)
 			       c->groups[i].name);
 			e = OK;
 		} else if (!e) {
-			e = print_group(st, &g, c->groups[i].name, &c->limits);
+			e = print_group(st, &g, &c->groups[i], &c->limits);
 		}
 	}
 	return e ? e : print_strays(st);

@@ -19,6 +19,7 @@ enum key_type {
 	KEY_SELECTOR,
 	KEY_FINGERPRINT,
 	KEY_HANDLER,
+	KEY_MAX_DEAD, /* a count, and what happens at it */
 	KEY_LATER, /* known to the design, not in this version */
 };
 
@@ -55,6 +56,9 @@ extern const struct section config_sections[SECTION_COUNT];
 
 /* NULL if the section has no such key. */
 const struct key *config_key(const struct section *s, struct span name);
+
+/* The words behind max_dead, by enum dead_limit. */
+extern const char *const config_dead_limits[];
 
 /* Numbers live in fields of several widths. */
 void config_put_number(void *at, size_t size, int64_t v);

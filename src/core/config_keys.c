@@ -18,6 +18,10 @@ static const char *const retained[] = { "ignore", "handle", NULL };
 static const char *const stale[] = { "skip", "handle", "bury", NULL };
 static const char *const idempotent[] = { "marker", "natural", NULL };
 
+const char *const config_dead_limits[] = {
+	[DEAD_LIMIT_STOP] = "stop", [DEAD_LIMIT_THIN] = "thin", NULL
+};
+
 /* clang-format off */
 static const struct key store_keys[] = {
 	{ "path", KEY_PATH, AT(store_config, path),
@@ -133,6 +137,10 @@ static const struct key group_keys[] = {
 	{ "dead_letter", KEY_CHOICE, AT(group_config, dead_letter),
 	  .choices = off_on, .fallback = "on",
 	  .help = "keep events given up on; off drops their payload" },
+	{ "max_dead", KEY_MAX_DEAD, AT(group_config, max_dead),
+	  .min = 1, .max = 100000000, .fallback = "100000 stop",
+	  .help = "open dead letters; then stop taking events, or thin the "
+		  "oldest" },
 	{ "max_attempts", KEY_COUNT, AT(group_config, retry.max_attempts),
 	  .min = 1, .max = 10000, .fallback = "20",
 	  .help = "attempts before an event is given up on" },
@@ -150,7 +158,6 @@ static const struct key group_keys[] = {
 	  .help = "longest time one attempt may take" },
 	{ .name = "concurrency", .type = KEY_LATER },
 	{ .name = "exit_permanent", .type = KEY_LATER },
-	{ .name = "max_dead", .type = KEY_LATER },
 };
 
 const struct section config_sections[SECTION_COUNT] = {

@@ -123,6 +123,18 @@ static void print_failure(const struct group_config *g, FILE *out)
 	     g->dead_letter ? "a dead letter, kept with its history until an "
 			      "operator decides"
 			    : "counted and dropped, since dead_letter = off");
+	if (!g->dead_letter)
+		return;
+	if (g->dead_limit == DEAD_LIMIT_STOP)
+		wrap(out, "  ",
+		     "While %" PRId64 " of them are open no event is taken: "
+		     "the broker keeps what comes.",
+		     g->max_dead);
+	else
+		wrap(out, "  ",
+		     "When more than %" PRId64 " of them are open the oldest "
+		     "lose their payload; topic, ids and history stay.",
+		     g->max_dead);
 }
 
 static void print_scope(const struct config *c, const struct group_config *g,

@@ -239,6 +239,32 @@ static enum err set_handler(struct parser *p, struct scope *s,
 	return set_path(p, s, k, line, file);
 }
 
+static enum err set_max_dead(struct parser *p, struct scope *s,
+			     const struct key *k, int line, struct span v)
+{
+	struct group_config *g = s->values;
+	struct span word, count = span_cut(v, ' ', &word);
+	int64_t n = 0;
+	int i = 0;
+
+	word = span_trim(word);
+	while (config_dead_limits[i] && !span_is(word, config_dead_limits[i]))
+		i++;
+	if (!config_dead_limits[i] || parse_uint(count, &n))
+		return config_say(p, line,
+				  WHERE_FMT ": write a whole number and stop "
+					    "or thin, like 10000 stop",
+				  WHERE(s, k, v));
+	if (n < k->min || n > k->max)
+		return config_say(p, line,
+				  WHERE_FMT " is out of range; write %" PRId64
+					    " to %" PRId64 " letters",
+				  WHERE(s, k, v), k->min, k->max);
+	g->max_dead = n;
+	g->dead_limit = (enum dead_limit)i;
+	return OK;
+}
+
 enum err config_set(struct parser *p, struct scope *s, const struct key *k,
 		    int line, struct span v)
 {
@@ -266,6 +292,7 @@ enum err config_set(struct parser *p, struct scope *s, const struct key *k,
 	case KEY_SELECTOR: return set_selector(p, s, k, line, v);
 	case KEY_FINGERPRINT: return set_fingerprint(p, s, k, line, v);
 	case KEY_HANDLER: return set_handler(p, s, k, line, v);
+	case KEY_MAX_DEAD: return set_max_dead(p, s, k, line, v);
 	case KEY_LATER: break;
 	}
 	return ERR_BUG;

@@ -4,9 +4,12 @@
 
 #include "base/crash.h"
 #include "settle.h"
+#include "store/letter.h"
 
 /* A moment of store time may be lost at a power cut, not more. */
 #define CLOCK_SAVE_MS	10000
+
+#define THIN_ROWS	500	/* letters that lose their payload at once */
 
 static void forget_changes(struct batch *b)
 {
@@ -43,6 +46,8 @@ static void apply_changes(struct batch *b)
 		group_log_change(g);
 		g->pending_rows += g->change.pending_rows;
 		g->pending_bytes += g->change.pending_bytes;
+		g->open_letters += g->change.open_letters;
+		g->kept_letters += g->change.kept_letters;
 		g->record.breaker = g->change.breaker;
 	}
 	if (b->wrote)
@@ -85,6 +90,34 @@ static enum err save_breakers(struct batch *b)
 	return e;
 }
 
+static int64_t surplus(const struct group *g)
+{
+	int64_t n = g->kept_letters + g->change.kept_letters -
+		    g->config->max_dead;
+
+	return g->config->dead_limit == DEAD_LIMIT_THIN && n > 0 ? n : 0;
+}
+
+/* max_dead = N thin: the newest N letters keep their payload. */
+static enum err thin_letters(struct batch *b)
+{
+	enum err e = OK;
+
+	for (unsigned i = 0; !e && i < b->groups_len; i++) {
+		struct group *g = &b->groups[i];
+		int64_t n = surplus(g);
+		unsigned gone = 0;
+
+		if (!n)
+			continue;
+		e = letter_thin(b->store, g->record.group_no,
+				n < THIN_ROWS ? (unsigned)n : THIN_ROWS, &gone);
+		g->change.kept_letters -= gone;
+		g->change.thinned += gone;
+	}
+	return e;
+}
+
 static enum err save_clock(struct batch *b)
 {
 	int64_t now = store_now_ms(b->store, b->boot_ms);
@@ -103,6 +136,8 @@ static enum err commit(struct batch *b)
 	enum err e = OK;
 
 	if (b->wrote)
+		e = thin_letters(b);
+	if (!e && b->wrote)
 		e = save_counters(b);
 	if (!e && b->wrote)
 		e = save_breakers(b);
@@ -182,6 +217,14 @@ enum err batch_run(struct batch *b)
 	return e;
 }
 
+bool batch_owes_payloads(const struct batch *b)
+{
+	for (unsigned i = 0; i < b->groups_len; i++)
+		if (surplus(&b->groups[i]))
+			return true;
+	return false;
+}
+
 enum err batch_save(struct batch *b)
 {
 	bool dirty = any(b->strays);
@@ -189,7 +232,7 @@ enum err batch_save(struct batch *b)
 
 	for (unsigned i = 0; i < b->groups_len; i++)
 		dirty |= any(&b->groups[i].unsaved);
-	if (!dirty)
+	if (!dirty && !batch_owes_payloads(b))
 		return OK;
 	e = store_begin(b->store);
 	if (e)

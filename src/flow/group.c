@@ -42,6 +42,11 @@ void group_log_change(const struct group *g)
 	if (c->dead_permanent || c->dead_poison || c->dead_conflict ||
 	    c->dead_exhausted || c->dead_crash_loop)
 		log_dead(g, c);
+	if (g->change.thinned)
+		log_warn("letter.thin", "group=%s n=%lld max_dead=%lld "
+			 "action=drop_payload", g->config->name,
+			 (long long)g->change.thinned,
+			 (long long)g->config->max_dead);
 	log_breaker(g);
 }
 

@@ -203,6 +203,18 @@ enum err ingest_turn(struct ingest *in, int64_t boot_ms)
 	return e;
 }
 
+static enum ingest_block look_at_group(const struct ingest *in,
+				       const struct group *g)
+{
+	if (g->pending_rows >= in->limits->pending_rows ||
+	    g->pending_bytes >= in->limits->pending_bytes)
+		return INGEST_PENDING_FULL;
+	if (g->config->dead_limit == DEAD_LIMIT_STOP &&
+	    g->open_letters >= g->config->max_dead)
+		return INGEST_DEAD_FULL;
+	return INGEST_OPEN;
+}
+
 enum err ingest_look(struct ingest *in, enum ingest_block *ret_why,
 		     const struct group **ret_group)
 {
@@ -218,11 +230,9 @@ enum err ingest_look(struct ingest *in, enum ingest_block *ret_why,
 	for (unsigned i = 0; i < b->groups_len && !*ret_why; i++) {
 		const struct group *g = &b->groups[i];
 
-		if (g->pending_rows < in->limits->pending_rows &&
-		    g->pending_bytes < in->limits->pending_bytes)
-			continue;
-		*ret_why = INGEST_PENDING_FULL;
-		*ret_group = g;
+		*ret_why = look_at_group(in, g);
+		if (*ret_why)
+			*ret_group = g;
 	}
 	return OK;
 }

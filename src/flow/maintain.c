@@ -106,14 +106,16 @@ static enum err watch(struct maintain *m)
 enum err maintain_turn(struct maintain *m, uint64_t deliveries,
 		       int64_t boot_ms)
 {
+	bool sweep_due = boot_ms >= m->sweep_boot_ms;
 	enum err e = checkpoint(m, deliveries, boot_ms);
 
 	m->batch->boot_ms = boot_ms;
-	if (!e && boot_ms >= m->save_boot_ms) {
+	if (!e && (boot_ms >= m->save_boot_ms ||
+		   (sweep_due && batch_owes_payloads(m->batch)))) {
 		m->save_boot_ms = boot_ms + SAVE_MS;
 		e = batch_save(m->batch);
 	}
-	if (!e && boot_ms >= m->sweep_boot_ms) {
+	if (!e && sweep_due) {
 		e = sweep(m, boot_ms);
 		if (!e)
 			e = watch(m);

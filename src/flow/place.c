@@ -136,8 +136,11 @@ static enum err put_letter(struct batch *b, const struct work *w,
 		.dead_sync = clock_synchronised(),
 		.order_key = order_key_of(w),
 	};
+	enum err e = letter_put(b->store, &l);
 
-	return letter_put(b->store, &l);
+	w->group->change.open_letters++;
+	w->group->change.kept_letters += p->event.payload.data != NULL;
+	return e;
 }
 
 /*

@@ -51,6 +51,35 @@ enum err letter_put(struct store *st, const struct letter *l)
 	return stmt_exec_one(st, q);
 }
 
+enum err letter_totals(struct store *st, int64_t group_no, int64_t *ret_open,
+		       int64_t *ret_kept)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_TOTALS);
+	bool row;
+	enum err e;
+
+	bind_int(q, 1, group_no);
+	e = stmt_row(st, q, &row);
+	if (!e) {
+		*ret_open = col_int(q, 0);
+		*ret_kept = col_int(q, 1);
+	}
+	return e;
+}
+
+enum err letter_thin(struct store *st, int64_t group_no, unsigned max,
+		     unsigned *ret_n)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_THIN);
+	enum err e;
+
+	bind_int(q, 1, group_no);
+	bind_int(q, 2, max);
+	e = stmt_exec(st, q);
+	*ret_n = e ? 0 : (unsigned)sqlite3_changes(st->db);
+	return e;
+}
+
 enum err letter_count_copy(struct store *st, int64_t id)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_COPY);

@@ -219,7 +219,8 @@ static const struct {
 		" ?8, ?9, ?10, 0, 'open', ?11, ?12, ?13, ?14, ?15, ?16, ?17,"
 		" ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?26)"
 		" ON CONFLICT (key, fingerprint) DO UPDATE SET"
-		" recipe = ?6, kind = ?7, last_type = ?9,"
+		" recipe = ?6, kind = ?7, last_type = ?9, payload = ?17,"
+		" payload_bytes = ?18, payload_hash = ?19,"
 		" attempts = ?10, state = 'open', dead_ms = ?13,"
 		" dead_wall_ms = ?14, dead_sync = ?15, order_key = ?26"
 		" WHERE state IN ('resolved', 'discarded')"
@@ -228,6 +229,17 @@ static const struct {
 	[STMT_LETTER_COPY] = { 1, 0,
 		"UPDATE once_dead_letter SET redeliveries = redeliveries + 1"
 		" WHERE id = ?1" },
+
+	[STMT_LETTER_TOTALS] = { 1, 2,
+		"SELECT count(*), coalesce(sum((payload IS NULL) = 0), 0)"
+		" FROM once_dead_letter"
+		" WHERE group_no = ?1 AND state = 'open'" },
+
+	[STMT_LETTER_THIN] = { 2, 0,
+		"UPDATE once_dead_letter SET payload = NULL WHERE id IN ("
+		" SELECT id FROM once_dead_letter WHERE group_no = ?1"
+		" AND state = 'open' AND (payload IS NULL) = 0"
+		" ORDER BY dead_ms LIMIT ?2)" },
 
 	[STMT_LETTER_LIST] = { 2, 23,
 		"SELECT " LETTER_COLUMNS " FROM once_dead_letter AS l"

@@ -158,6 +158,44 @@ static void at_the_pending_limit_events_stay_with_the_broker(void **state)
 	connect_it(r);
 }
 
+/* max_dead = N stop: nothing is lost, and status names the group. */
+static void at_the_limit_of_open_letters_events_stay_with_the_broker(
+	void **state)
+{
+	struct rig *r = *state;
+	char lines[256];
+	pid_t pid;
+
+	rig_configure(r, GROUP "max_dead = 2 stop\n");
+	connect_it(r);
+	rig_publish("t", "{}");
+	turn(r, 0, true);
+	turn(r, 1000, true);
+	assert_int_equal(r->d.gate, GATE_OPEN);
+	rig_publish("t", "{\"n\":2}");
+	turn(r, 0, true);
+	turn(r, 1000, true);
+	assert_int_equal(r->d.gate, GATE_DEAD);
+	assert_true(r->d.session.held);
+	assert_int_equal(fake_broker.acked_len, 2);
+	owner_look(r->config->store.path, &pid, lines, sizeof(lines));
+	assert_non_null(strstr(lines, "max_dead dead letters: group g"));
+	rig_publish("t", "{\"id\":\"a\"}");
+	turn(r, 1000, true);
+	assert_int_equal(fake_broker.acked_len, 2);
+	/* A restart counts them again; one less and it comes back. */
+	rig_restart(r);
+	assert_int_equal(r->d.groups[0].open_letters, 2);
+	turn(r, 1000, false);
+	assert_int_equal(r->d.gate, GATE_DEAD);
+	r->d.groups[0].open_letters--;
+	turn(r, 1000, false);
+	assert_int_equal(r->d.gate, GATE_OPEN);
+	connect_it(r);
+	read_it(r);
+	assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"), 1);
+}
+
 /* Held, it connects now and then, only so that the session lives. */
 static void a_held_session_is_touched_before_it_expires(void **state)
 {
@@ -211,6 +249,7 @@ int main(void)
 		T(a_short_lock_is_waited_for),
 		T(a_lock_longer_than_the_keepalive_sends_it_away_and_back),
 		T(at_the_pending_limit_events_stay_with_the_broker),
+		T(at_the_limit_of_open_letters_events_stay_with_the_broker),
 		T(a_held_session_is_touched_before_it_expires),
 		T(losses_are_followed_by_longer_waits_within_the_cap),
 	};

@@ -169,6 +169,10 @@ static void defaults_fill_what_is_not_written(void **state UNUSED)
 	assert_int_equal(g->ttl_ms, 86400000);
 	assert_false(g->natural);
 	assert_true(g->dead_letter);
+	assert_int_equal(g->max_dead, 100000);
+	assert_int_equal(g->dead_limit, DEAD_LIMIT_STOP);
+	assert_int_equal(g->stale, STALE_SKIP);
+	assert_int_equal(g->order_key.len, 0);
 	assert_int_equal(g->retry.max_attempts, 20);
 	assert_int_equal(g->retry.window_ms, 1800000);
 	assert_int_equal(g->retry.initial_ms, 1000);
@@ -467,6 +471,11 @@ static void the_promise_claims_no_more_than_it_keeps(void **state UNUSED)
 			    "one handled with the same topic:1 is a dead "
 			    "letter"));
 	assert_true(says(p, "order between events of different order keys;"));
+	p = promise_of("group a", "max_dead = 7 thin");
+	assert_true(says(p, "more than 7 of them are open the oldest lose "
+			    "their payload"));
+	p = promise_of("group a", "max_dead = 8 stop");
+	assert_true(says(p, "While 8 of them are open no event is taken"));
 	p = promise_of("group a", "max_attempts = 1");
 	assert_true(says(p, "is not made again"));
 	p = promise_of("broker", "protocol = 3.1.1");
