@@ -17,16 +17,16 @@
 #include "base/hash.h"
 #include "core/outcome.h"
 
-#define BREAKER_FAILURES	5
-#define BREAKER_EVENTS		3
-#define BREAKER_PROBE_MS	30000
+#define BREAKER_FAILURES 5
+#define BREAKER_EVENTS	 3
+#define BREAKER_PROBE_MS 30000
 
 /* All 0 is closed, and never was open. */
 struct breaker {
 	bool open;
-	int64_t open_since_ms;	/* store clock; while open */
-	int64_t open_total_ms;	/* of all openings that are over */
-	int64_t probe_ms;	/* store clock: the next probe; while open */
+	int64_t open_since_ms; /* store clock; while open */
+	int64_t open_total_ms; /* of all openings that are over */
+	int64_t probe_ms;      /* store clock: the next probe; while open */
 
 	/* The failures in a row while closed, and the first events of them. */
 	unsigned failures;

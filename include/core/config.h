@@ -75,9 +75,9 @@ struct group_config {
 	struct selector fingerprint_paths;
 	/* The text that decides identities: what a recipe number stands for. */
 	const char *tenant_text, *id_text, *fingerprint_text;
-	struct selector order_key, order_by;	/* both or none */
+	struct selector order_key, order_by; /* both or none */
 	const char *order_key_text, *order_by_text;
-	enum stale stale;	/* what becomes of an older one */
+	enum stale stale; /* what becomes of an older one */
 	enum payload_format format;
 	enum handler_kind handler;
 	const char *handler_file;

@@ -15,9 +15,9 @@ struct attempt { /* in: one run for one event */
 	const struct event *event;
 	const struct identity *id;
 	struct span group;
-	unsigned number; /* from 1 */
+	unsigned number;		 /* from 1 */
 	struct span order_key, order_by; /* absent without an order guard */
-	bool stale; /* older than its key's last value */
+	bool stale;			 /* older than its key's last value */
 };
 
 struct result { /* out */

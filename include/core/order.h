@@ -15,11 +15,11 @@
 
 struct group_config;
 
-#define ORDER_MAX	255	/* bytes of a key and of a value, UTF-8 */
+#define ORDER_MAX 255 /* bytes of a key and of a value, UTF-8 */
 
 struct order {
-	struct span key, by;	/* absent without an order guard */
-	struct hash_key hash;	/* of (group, tenant, order key) */
+	struct span key, by;  /* absent without an order guard */
+	struct hash_key hash; /* of (group, tenant, order key) */
 	/*
 	 * Why the event has no place in the order: "order.missing",
 	 * "order.invalid" (too long, not UTF-8, holds U+0000).  Else empty.

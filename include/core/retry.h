@@ -8,7 +8,7 @@
 #include "core/outcome.h"
 
 /* Owners that may die while an event runs before it is given up on. */
-#define RETRY_CRASHES	3
+#define RETRY_CRASHES 3
 
 struct retry_policy {
 	unsigned max_attempts; /* at least 1 */

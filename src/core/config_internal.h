@@ -20,7 +20,7 @@ enum key_type {
 	KEY_FINGERPRINT,
 	KEY_HANDLER,
 	KEY_MAX_DEAD, /* a count, and what happens at it */
-	KEY_LATER, /* known to the design, not in this version */
+	KEY_LATER,    /* known to the design, not in this version */
 };
 
 struct key {

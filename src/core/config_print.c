@@ -64,9 +64,10 @@ static const char *value_text(const struct key *k, const void *values,
 		snprintf(buf, size, "sql:%s", text_at(values, k->offset));
 		return buf;
 	case KEY_MAX_DEAD:
-		snprintf(buf, size, "%" PRId64 " %s", v,
-			 config_dead_limits[((const struct group_config *)
-						     values)->dead_limit]);
+		snprintf(
+			buf, size, "%" PRId64 " %s", v,
+			config_dead_limits[((const struct group_config *)values)
+						   ->dead_limit]);
 		return buf;
 	case KEY_LATER: break;
 	}

@@ -5,14 +5,14 @@
 #include "core/identity.h"
 
 /* Apart from the domains of identity.c; stored, so never renumber. */
-#define KEY_OF_ORDER	3
+#define KEY_OF_ORDER 3
 
-#define EXPONENT_DIGITS	18
+#define EXPONENT_DIGITS 18
 
 /* 0.d1d2d3... times ten to the magnitude; d1 is not 0. */
 struct number {
 	bool zero, negative;
-	const char *at, *end;	/* from d1 on, a point may stand between */
+	const char *at, *end; /* from d1 on, a point may stand between */
 	int64_t magnitude;
 };
 

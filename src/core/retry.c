@@ -69,8 +69,8 @@ struct verdict retry_recheck(const struct retry_policy *p,
 			     int64_t now_ms)
 {
 	int64_t end_ms = add_capped(h->window_start_ms, p->window_ms);
-	int64_t last_ms = add_capped(now_ms, add_capped(p->max_ms,
-							p->max_ms / 5));
+	int64_t last_ms =
+		add_capped(now_ms, add_capped(p->max_ms, p->max_ms / 5));
 
 	if (h->attempts >= p->max_attempts)
 		return bury(DEAD_EXHAUSTED);
@@ -81,7 +81,7 @@ struct verdict retry_recheck(const struct retry_policy *p,
 	}
 	if (due_ms > last_ms)
 		due_ms = add_capped(now_ms, spread_ms(p->max_ms, h->jitter));
-	return (struct verdict){.kind = VERDICT_WAIT, .due_ms = due_ms};
+	return (struct verdict){ .kind = VERDICT_WAIT, .due_ms = due_ms };
 }
 
 int64_t retry_span_ms(const struct retry_policy *p)

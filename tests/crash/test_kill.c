@@ -87,11 +87,7 @@ static pid_t start_publisher(struct gateway *g)
 }
 
 static const char *const points[] = {
-	"read.after",
-	"commit.before",
-	"commit.after",
-	"flush.after",
-	"attempt",
+	"read.after", "commit.before", "commit.after", "flush.after", "attempt",
 };
 
 /* One life of the daemon; true if it was killed. */

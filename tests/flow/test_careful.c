@@ -213,7 +213,6 @@ static bool live(struct rig *r)
 	return WEXITSTATUS(status) == 9;
 }
 
-/* CASE 22 */
 static void an_event_that_kills_its_owner_is_buried_and_the_rest_flows(
 	void **state)
 {

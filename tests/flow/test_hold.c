@@ -75,7 +75,6 @@ static const struct breaker *breaker(const struct rig *r)
 	return &r->d.groups[0].record.breaker;
 }
 
-/* CASE 27 */
 static void an_outage_of_29_minutes_exhausts_nothing(void **state)
 {
 	struct rig *r = *state;

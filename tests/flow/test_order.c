@@ -174,7 +174,7 @@ static void a_retry_after_a_newer_event_is_superseded(void **state)
 	assert_int_equal(r->d.groups[0].pending_rows, 0);
 }
 
-/* CASE 33, at the flow: the value is the store's, whoever owns it. */
+/* The value is the store's, whoever owns it. */
 static void after_a_restart_an_older_event_does_not_overwrite_newer_state(void **state)
 {
 	struct rig *r = *state;
@@ -244,7 +244,7 @@ static void sweep(struct rig *r)
 	}
 }
 
-/* CASE 39: nor while a pending event or an open letter has the key. */
+/* Nor while a pending event or an open letter has the key. */
 static void order_keys_go_when_nothing_refers_to_them(void **state)
 {
 	struct rig *r = *state;

@@ -152,7 +152,7 @@ static void of_a_thousand_attempts_the_first_3_and_last_17_are_kept(
 	assert_int_equal(rig_int(r, "SELECT max(n) FROM once_attempt"), 1000);
 }
 
-/* CASE 28: a success between them keeps the breaker out of it. */
+/* A success between them keeps the breaker out of it. */
 static void a_thousand_due_at_once_are_spread_and_bounded(void **state)
 {
 	static char text[1250][40];

@@ -21,10 +21,10 @@ static struct breaker after(const char *story)
 
 	for (int64_t now = 1000; *story; story++, now += 1000) {
 		struct hash_key k = event(*story);
-		enum outcome o = *story == '-' ? OUTCOME_PERMANENT
-			       : *story == '!' ? OUTCOME_POISON
-			       : *story >= 'a' ? OUTCOME_OK
-					       : OUTCOME_TRANSIENT;
+		enum outcome o = *story == '-'	 ? OUTCOME_PERMANENT
+				 : *story == '!' ? OUTCOME_POISON
+				 : *story >= 'a' ? OUTCOME_OK
+						 : OUTCOME_TRANSIENT;
 
 		breaker_note(&b, o, &k, now);
 	}
@@ -37,24 +37,15 @@ static void it_opens_after_5_failures_in_a_row_of_3_events(void **state UNUSED)
 		const char *story;
 		bool open;
 	} cases[] = {
-		{ "", false },
-		{ "ABCD", false },
-		{ "ABCDE", true },
-		{ "ABCAB", true },
-		{ "AAAAA", false },
-		{ "AAAABBBBAABB", false },
-		{ "AAAABBBBC", true },
-		{ "ABCDxE", false },
-		{ "ABCDxEFGH", false },
-		{ "ABCDxEFGHI", true },
-		{ "ABCD-E", false },
-		{ "ABCD!E", false },
-		{ "ABCDEx", false },
-		{ "ABCDE-", false },
-		{ "ABCDE!", false },
-		{ "ABCDEFGH", true },
-		{ "ABCDExABCD", false },
-		{ "ABCDExABCDE", true },
+		{ "", false },		 { "ABCD", false },
+		{ "ABCDE", true },	 { "ABCAB", true },
+		{ "AAAAA", false },	 { "AAAABBBBAABB", false },
+		{ "AAAABBBBC", true },	 { "ABCDxE", false },
+		{ "ABCDxEFGH", false },	 { "ABCDxEFGHI", true },
+		{ "ABCD-E", false },	 { "ABCD!E", false },
+		{ "ABCDEx", false },	 { "ABCDE-", false },
+		{ "ABCDE!", false },	 { "ABCDEFGH", true },
+		{ "ABCDExABCD", false }, { "ABCDExABCDE", true },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -64,7 +55,7 @@ static void it_opens_after_5_failures_in_a_row_of_3_events(void **state UNUSED)
 
 static void group_time_stands_still_while_it_is_open(void **state UNUSED)
 {
-	struct breaker b = after("ABCDE");	/* open at 5,000 */
+	struct breaker b = after("ABCDE"); /* open at 5,000 */
 	struct hash_key k = event('x');
 
 	assert_int_equal(breaker_group_ms(&b, 5000), 5000);
@@ -108,7 +99,8 @@ static void a_probe_comes_every_30_seconds(void **state UNUSED)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_opens_after_5_failures_in_a_row_of_3_events),
+		cmocka_unit_test(
+			it_opens_after_5_failures_in_a_row_of_3_events),
 		cmocka_unit_test(group_time_stands_still_while_it_is_open),
 		cmocka_unit_test(the_time_of_all_openings_adds_up),
 		cmocka_unit_test(a_clock_that_was_set_back_takes_no_time_off),

@@ -152,27 +152,27 @@ static void a_tightened_policy_moves_or_ends_what_waits(void **state UNUSED)
 		int what;
 		int64_t want;
 	} cases[] = {
-		{19, 0, 20 * MIN, 19 * MIN, KEEP, 0},
-		{20, 0, 20 * MIN, 19 * MIN, END, 0},
-		{25, 0, 20 * MIN, 19 * MIN, END, 0},
+		{ 19, 0, 20 * MIN, 19 * MIN, KEEP, 0 },
+		{ 20, 0, 20 * MIN, 19 * MIN, END, 0 },
+		{ 25, 0, 20 * MIN, 19 * MIN, END, 0 },
 		/* a window that was longer */
-		{9, 0, 30 * MIN, 29 * MIN, KEEP, 0},
-		{9, 0, 30 * MIN + 1, 29 * MIN, MOVE, 30 * MIN},
-		{9, 0, 30 * MIN + 1, 30 * MIN, END, 0},
-		{9, 0, 29 * MIN, 90 * MIN, KEEP, 0},
+		{ 9, 0, 30 * MIN, 29 * MIN, KEEP, 0 },
+		{ 9, 0, 30 * MIN + 1, 29 * MIN, MOVE, 30 * MIN },
+		{ 9, 0, 30 * MIN + 1, 30 * MIN, END, 0 },
+		{ 9, 0, 29 * MIN, 90 * MIN, KEEP, 0 },
 		/* never run: its window has not begun */
-		{0, 0, 40 * MIN, 90 * MIN, KEEP, 0},
+		{ 0, 0, 40 * MIN, 90 * MIN, KEEP, 0 },
 		/* waits that were longer; jitter 0 is a fifth less */
-		{9, 0, 7 * MIN, MIN, KEEP, 0},
-		{9, 0, 7 * MIN + 1, MIN, MOVE, 5 * MIN},
-		{0, 0, 2000 * MIN, MIN, MOVE, 5 * MIN},
+		{ 9, 0, 7 * MIN, MIN, KEEP, 0 },
+		{ 9, 0, 7 * MIN + 1, MIN, MOVE, 5 * MIN },
+		{ 0, 0, 2000 * MIN, MIN, MOVE, 5 * MIN },
 	};
 
 	for (unsigned i = 0; i < ARRAY_LEN(cases); i++) {
-		struct retry_history h = {.attempts = cases[i].attempts,
-					  .window_start_ms = cases[i].start};
-		struct verdict v = retry_recheck(&usual, &h, cases[i].due,
-						 cases[i].now);
+		struct retry_history h = { .attempts = cases[i].attempts,
+					   .window_start_ms = cases[i].start };
+		struct verdict v =
+			retry_recheck(&usual, &h, cases[i].due, cases[i].now);
 
 		assert_int_equal(v.kind, cases[i].what == END ? VERDICT_BURY
 							      : VERDICT_WAIT);
