@@ -40,6 +40,7 @@ struct sandbox {
 	int64_t deadline_ns;		/* monotonic */
 	int64_t steps_left;		/* of the progress handler */
 	bool out_of_time;
+	bool alters;			/* ALTER or DROP TABLE: this statement */
 };
 
 struct store {

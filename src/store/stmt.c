@@ -147,7 +147,10 @@ static const struct {
 
 	[STMT_PENDING_TOTALS] = { 1, 2,
 		"SELECT count(*), coalesce(sum(length(payload)"
-		" + length(topic) + length(properties)), 0)"
+		" + length(CAST(topic AS BLOB))"
+		" + (SELECT coalesce(sum(length(CAST(p.value ->> 0 AS BLOB))"
+		" + length(CAST(p.value ->> 1 AS BLOB))), 0)"
+		" FROM json_each(properties) AS p)), 0)"
 		" FROM once_pending WHERE group_no = ?1" },
 
 	[STMT_ATTEMPT_PUT] = { 9, 0,
@@ -259,6 +262,10 @@ static const struct {
 		" pragma_foreign_key_list(m.name) AS f WHERE m.type = 'table'"
 		" AND m.name NOT LIKE 'once~_%' ESCAPE '~'"
 		" AND f.\"table\" LIKE 'once~_%' ESCAPE '~' LIMIT 1" },
+
+	[STMT_SCHEMA_OURS] = { 0, 1,
+		"SELECT count(*) FROM sqlite_schema"
+		" WHERE name LIKE 'once~_%' ESCAPE '~'" },
 
 	/*
 	 * Never run: preparing it makes the two table-valued functions known,
