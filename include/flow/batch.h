@@ -53,4 +53,7 @@ MUST_CHECK enum err batch_run(struct batch *b);
 /* Writes down the counters that duplicates left behind, and the clock. */
 MUST_CHECK enum err batch_save(struct batch *b);
 
+/* The clock too while something waits, so that short boots add up. */
+MUST_CHECK enum err batch_save_clock(struct batch *b);
+
 #endif

@@ -160,16 +160,10 @@ enum err batch_run(struct batch *b)
 	return e;
 }
 
-enum err batch_save(struct batch *b)
+static enum err save(struct batch *b)
 {
-	bool dirty = any(b->strays);
-	enum err e;
+	enum err e = store_begin(b->store);
 
-	for (unsigned i = 0; i < b->groups_len; i++)
-		dirty |= any(&b->groups[i].unsaved);
-	if (!dirty)
-		return OK;
-	e = store_begin(b->store);
 	if (e)
 		return e;
 	forget_changes(b);
@@ -180,4 +174,22 @@ enum err batch_save(struct batch *b)
 		forget_changes(b);
 	}
 	return e;
+}
+
+enum err batch_save(struct batch *b)
+{
+	bool dirty = any(b->strays);
+
+	for (unsigned i = 0; i < b->groups_len; i++)
+		dirty |= any(&b->groups[i].unsaved);
+	return dirty ? save(b) : OK;
+}
+
+enum err batch_save_clock(struct batch *b)
+{
+	int64_t waiting = 0;
+
+	for (unsigned i = 0; i < b->groups_len; i++)
+		waiting += b->groups[i].pending_rows;
+	return waiting ? save(b) : OK;
 }

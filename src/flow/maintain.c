@@ -9,6 +9,7 @@
 #define SWEEP_MS	1000
 #define SWEEP_AGAIN_MS	50	/* a slice was full: there is more */
 #define SAVE_MS		60000
+#define CLOCK_MS	10000	/* what a short boot takes from what waits */
 #define IDLE_MS		5000
 #define WAL_ALARM_BYTES	((int64_t)64 << 20)
 
@@ -100,6 +101,12 @@ enum err maintain_turn(struct maintain *m, uint64_t deliveries,
 	if (!e && boot_ms >= m->save_boot_ms) {
 		m->save_boot_ms = boot_ms + SAVE_MS;
 		e = batch_save(m->batch);
+	}
+	if (!m->clock_boot_ms)
+		m->clock_boot_ms = boot_ms + CLOCK_MS;
+	if (!e && boot_ms >= m->clock_boot_ms) {
+		m->clock_boot_ms = boot_ms + CLOCK_MS;
+		e = batch_save_clock(m->batch);
 	}
 	if (!e && boot_ms >= m->sweep_boot_ms) {
 		e = sweep(m, boot_ms);

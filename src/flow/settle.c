@@ -8,9 +8,14 @@
 #include "store/record.h"
 #include "store/space.h"
 
+/* As pending_totals() counts a row. */
 static int64_t event_bytes(const struct event *ev)
 {
-	return (int64_t)(ev->payload.len + ev->topic.len);
+	size_t n = ev->payload.len + ev->topic.len;
+
+	for (unsigned i = 0; i < ev->properties_len; i++)
+		n += ev->properties[i].name.len + ev->properties[i].value.len;
+	return (int64_t)n;
 }
 
 static bool is_delivery(const struct work *w)
@@ -28,8 +33,12 @@ static enum err put_marker(struct batch *b, const struct work *w, int state)
 		.fingerprint = w->p.who.fingerprint,
 		.recipe = w->p.recipe,
 	};
-	enum err e = marker_put(b->store, &w->p.who.key, &m, b->now_ms,
-				g->config->ttl_ms);
+	/*
+	 * What waited was new by the ttl of then; a ttl that was raised since
+	 * must not find the marker that had expired.
+	 */
+	int64_t ttl_ms = is_delivery(w) ? g->config->ttl_ms : 0;
+	enum err e = marker_put(b->store, &w->p.who.key, &m, b->now_ms, ttl_ms);
 
 	if (!e)
 		w->group->change.counters.markers++;
@@ -139,6 +148,10 @@ static enum err bury(struct batch *b, const struct work *w, enum dead_kind kind,
 	enum err e = keep ? put_letter(b, w, kind, type, attempts)
 			  : put_dead_marker(b, w, kind);
 
+	/* A history belongs to a letter: without one nothing would end it. */
+	if (!e && !keep && attempts)
+		e = attempt_drop(b->store, &w->p.who.key,
+				 w->p.who.fingerprint);
 	if (!e)
 		e = drop_pending(b, w);
 	++*dead_counter(c, kind);
