@@ -3,6 +3,7 @@
 #include "base/log.h"
 
 /* Rows of a group that is not configured are looked at again after this. */
+#define NOMEM_WAIT_MS	60000	/* what found no memory finds none at once */
 #define ORPHAN_WAIT_MS	((int64_t)3600 * 1000)
 
 void retry_init(struct retry *r, const struct retry_options *o)
@@ -31,27 +32,33 @@ static struct group *find_group(const struct retry *r, int64_t group_no)
 static enum err put_off(struct retry *r, struct pending *p)
 {
 	p->due_ms = r->batch.now_ms + ORPHAN_WAIT_MS;
-	log_warn("pending.orphan", "group_no=%lld action=keep in_ms=%lld",
-		 (long long)p->group_no, (long long)ORPHAN_WAIT_MS);
 	return pending_wait(r->batch.store, p);
 }
 
 static enum err load_due(struct retry *r)
 {
 	struct batch *b = &r->batch;
-	unsigned n = 0;
+	unsigned n = 0, orphans = 0;
+	int64_t orphan_no = 0;
 	enum err e = pending_due(b->store, b->now_ms, RETRY_ROWS, &r->arena,
 				 r->rows, &n);
 
 	for (unsigned i = 0; !e && i < n; i++) {
 		struct group *g = find_group(r, r->rows[i].group_no);
 
-		if (g)
+		if (g) {
 			r->work[b->len++] = (struct work){ .group = g,
 							   .p = r->rows[i] };
-		else
+		} else {
 			e = put_off(r, &r->rows[i]);
+			orphan_no = r->rows[i].group_no;
+			orphans++;
+		}
 	}
+	if (!e && orphans)
+		log_warn("pending.orphan", "n=%u group_no=%lld action=keep "
+			 "in_ms=%lld", orphans, (long long)orphan_no,
+			 (long long)ORPHAN_WAIT_MS);
 	return e;
 }
 
@@ -89,5 +96,10 @@ enum err retry_turn(struct retry *r, int64_t boot_ms)
 		store_rollback(b->store);
 	else
 		e = batch_run(b);
+	if (e == ERR_NOMEM) {
+		r->next_due_ms = b->now_ms + NOMEM_WAIT_MS;
+		log_err("retry.memory", "action=wait in_ms=%d: raise [limits] "
+			"memory", NOMEM_WAIT_MS);
+	}
 	return e ? e : retry_refresh(r);
 }
