@@ -103,11 +103,13 @@ static void judge_loss(struct session *s, const struct link_report *r,
 {
 	const char *id = s->config->broker.client_id;
 	bool quick = boot_ms - s->up_ms < QUICK_MS;
+	bool steady = boot_ms - s->up_ms >= STEADY_MS;
 
-	if (boot_ms - s->up_ms >= STEADY_MS)
+	if (steady)
 		s->losses = 0;
 	s->quick_losses = quick ? s->quick_losses + 1 : 0;
-	s->barren_losses = r->deliveries ? 0 : s->barren_losses + 1;
+	/* A quiet topic is no poison: what kills a connection does so soon. */
+	s->barren_losses = r->deliveries || steady ? 0 : s->barren_losses + 1;
 	if (r->disconnect_code == 0x8e)
 		log_err("link.takeover", "client_id=%s: another client "
 			"connected with this client id; give one of them "
