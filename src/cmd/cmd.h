@@ -26,6 +26,12 @@ MUST_CHECK enum err cmd_load_config(const struct command_args *a,
 				    struct config **ret_c,
 				    struct err_detail *why);
 
+/* Whether the schema files and handlers of @c can be used; NULL: in silence. */
+typedef void cmd_prepared_fn(const struct group_config *g);
+MUST_CHECK enum err cmd_prepare_all(const struct config *c,
+				    cmd_prepared_fn *prepared,
+				    struct err_detail *why);
+
 /* A long option: with @value it takes an argument. */
 struct command_option {
 	const char *name; /* "--json" */

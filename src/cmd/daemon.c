@@ -20,7 +20,7 @@ static const char *gate_text(enum gate g)
 	switch (g) {
 	case GATE_OPEN:		return "open";
 	case GATE_LOCKED:	return "another process holds the store's lock";
-	case GATE_NO_SPACE:	return "max_size is nearly reached";
+	case GATE_NO_SPACE:	return "max_size is nearly reached, the WAL counted";
 	case GATE_PENDING:	return "a group is at its pending limit";
 	case GATE_DISK_FULL:	return "the disk is full";
 	}
@@ -32,8 +32,9 @@ static const char *gate_advice(enum gate g)
 	switch (g) {
 	case GATE_OPEN:
 	case GATE_LOCKED:	return "end that process's transaction";
-	case GATE_NO_SPACE:	return "raise [store] max_size, or delete rows "
-				       "of your own tables";
+	case GATE_NO_SPACE:	return "raise [store] max_size, delete rows of "
+				       "your own tables, or end who reads the "
+				       "store for long";
 	case GATE_PENDING:	return "find out why its handler keeps failing";
 	case GATE_DISK_FULL:	return "free space on the store's disk";
 	}
@@ -43,12 +44,17 @@ static const char *gate_advice(enum gate g)
 /* One line at each limit that is met, one when it is over. */
 static void set_gate(struct daemon *d, enum gate g, int64_t now)
 {
+	/* A lock that was not told of needs no end. */
+	bool silent = d->gate == GATE_LOCKED && !d->session.held;
+
 	if (g == d->gate)
 		return;
 	d->gate = g;
 	d->gate_since_ms = now;
 	if (g == GATE_LOCKED)
 		return;			/* short ones are no news */
+	if (g == GATE_OPEN && silent)
+		return;
 	if (g == GATE_OPEN)
 		log_info("ingest.open", "action=read");
 	else
@@ -309,7 +315,8 @@ enum err daemon_watch(struct daemon *d)
 		if (!may_read(d, now))
 			want &= (short)~POLLIN;
 	}
-	e = loop_watch(d->loop, LOOP_LINK, l ? link_fd(l) : -1, want);
+	/* epoll tells of a dead peer even where nothing is asked for. */
+	e = loop_watch(d->loop, LOOP_LINK, want ? link_fd(l) : -1, want);
 	if (!e)
 		e = loop_watch(d->loop, LOOP_RESOLVER,
 			       d->session.resolve

@@ -23,6 +23,7 @@ struct daemon {
 	struct loop *loop;
 	int signal_fd;
 	bool stop, reload;
+	struct config *next;	/* for the one after this; given */
 
 	struct store *store;
 	bool flowing;		/* the flows are started */
