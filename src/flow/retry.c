@@ -2,8 +2,8 @@
 
 #include "base/log.h"
 
-/* Rows of a group that is not configured are looked at again after this. */
 #define NOMEM_WAIT_MS	60000	/* what found no memory finds none at once */
+/* Rows of a group that is not configured are looked at again after this. */
 #define ORPHAN_WAIT_MS	((int64_t)3600 * 1000)
 
 void retry_init(struct retry *r, const struct retry_options *o)
