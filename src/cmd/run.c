@@ -19,9 +19,10 @@
 /* Memory that a broker or a handler asks for without end is refused. */
 static void limit_memory(const struct config *c)
 {
-	const struct rlimit r = { (rlim_t)c->limits.memory,
-				  (rlim_t)c->limits.memory };
+	struct rlimit r = { 0, RLIM_INFINITY };
 
+	(void)getrlimit(RLIMIT_DATA, &r);	/* the hard one stays as it is */
+	r.rlim_cur = (rlim_t)c->limits.memory;
 #ifndef __SANITIZE_ADDRESS__	/* whose shadow is larger than any limit */
 	if (setrlimit(RLIMIT_DATA, &r))
 		log_warn("memory.limit", "why=\"%s\" action=continue",
@@ -141,8 +142,6 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 		e = loop_watch(loop, LOOP_SIGNALS, signal_fd, POLLIN);
 	if (!e)
 		e = link_library_init();
-	if (!e)
-		limit_memory(c);
 	if (e && !why->text[0])
 		return err_say(why, e, "cannot start: %s; are there limits on "
 			       "open files (ulimit -n)?", strerror(errno));
@@ -153,6 +152,7 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 			e = ERR_NOMEM;
 			break;
 		}
+		limit_memory(c);
 		d->config = c;
 		d->loop = loop;
 		d->signal_fd = signal_fd;

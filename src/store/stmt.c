@@ -84,7 +84,8 @@ static const struct {
 		"SELECT EXISTS (SELECT 1 FROM once_pending WHERE group_no = ?1)"
 		" OR EXISTS (SELECT 1 FROM once_dead_letter"
 		" WHERE group_no = ?1) OR EXISTS (SELECT 1 FROM once_counter"
-		" WHERE group_no = ?1 AND markers > 0)" },
+		" WHERE group_no = ?1 AND markers > 0) AND"
+		" (SELECT sum(markers) FROM once_counter) > 0" },
 
 	[STMT_GROUP_LONGEST_TTL] = { 0, 1,
 		"SELECT coalesce(max(ttl_ms), 0) FROM once_group" },
