@@ -12,6 +12,15 @@
 #define CONFIG_DEFAULT "/etc/mqonce/mqonce.conf"
 #define NAME_SIZE      24 /* of a command's words */
 
+#define FILTER_HELP							\
+	"  --group G --tenant T --kind K --type T --event ID --topic FILTER\n" \
+	"  --state open|replaying|resolved|discarded\n"			\
+	"  --since 2d --until 30m   died at most, at least so long ago\n"	\
+	"  --json --ndjson --csv    for programs\n"
+#define CHANGE_HELP							\
+	"  --dry-run   only say how many letters it is about\n"		\
+	"  --yes       do not ask; for scripts\n"
+
 static const struct command {
 	const char *name, *sub;
 	command_fn *run;
@@ -48,6 +57,20 @@ static const struct command {
 	  "ID is the number that `mqonce dead list` shows.\n\n"
 	  "  --payload  also the event's properties and payload\n"
 	  "  --utc      times in UTC, not local\n" },
+	{ "dead", "summary", cmd_dead_summary, "[FILTER]",
+	  "how many of each sort", FILTER_HELP },
+	{ "dead", "discard", cmd_dead_discard, "ID...|FILTER|--all",
+	  "set letters aside; restore undoes it", CHANGE_HELP FILTER_HELP },
+	{ "dead", "restore", cmd_dead_restore, "ID...|FILTER|--all",
+	  "open discarded letters again", CHANGE_HELP FILTER_HELP },
+	{ "dead", "purge", cmd_dead_purge, "--count N ID...|FILTER|--all",
+	  "take discarded letters away for good",
+	  "N is how many letters you expect to go: if others match, none "
+	  "does.\n\n" CHANGE_HELP FILTER_HELP },
+	{ "pending", "list", cmd_pending_list, "[--group G]",
+	  "events that wait for their next attempt", "" },
+	{ "group", "list", cmd_group_list, "", "groups and their counts", "" },
+	{ "audit", "list", cmd_audit_list, "", "what operators did", "" },
 	{ "version", NULL, cmd_version, "",
 	  "versions of this program and its libraries", "" },
 };

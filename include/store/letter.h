@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/defs.h"
 #include "base/err.h"
@@ -32,6 +33,8 @@ struct letter {
 	int64_t first_seen_wall_ms, dead_wall_ms;
 	bool dead_sync;			/* was the wall clock synchronised */
 	struct span properties_text;	/* JSON; when listed */
+	int64_t replays;		/* when listed */
+	struct span pulled_as;		/* when listed; absent: not pulled */
 };
 
 /*
@@ -45,12 +48,54 @@ MUST_CHECK enum err letter_count_copy(struct store *st, int64_t id);
 
 typedef enum err letter_row_fn(void *arg, const struct letter *l);
 
+/* Which letters; what is 0 or absent does not matter. */
+struct letter_filter {
+	int64_t id;
+	int64_t group_no;
+	struct span tenant, kind, type, state, event_id;
+	int64_t since_wall_ms, until_wall_ms;	/* of dying */
+};
+
+/* Letters that one call looks at, however few of them match. */
+#define LETTER_WINDOW	20000
+
 /*
- * Pages through the letters, newest first, from below @before_id (INT64_MAX:
- * from the newest): at most @max rows, payloads not loaded.
+ * Pages through the letters, newest first, from below *before_id (INT64_MAX:
+ * from the newest): at most @max rows, payloads not loaded.  *before_id moves
+ * on; it is 0 when there are no more.  @row may end the page with ERR_NO: its
+ * row was not taken and comes again.
  */
-MUST_CHECK enum err letter_list(struct store *st, int64_t before_id,
-				unsigned max, letter_row_fn *row, void *arg);
+MUST_CHECK enum err letter_list(struct store *st, const struct letter_filter *f,
+				int64_t *before_id, unsigned max,
+				letter_row_fn *row, void *arg);
+
+/* How many letters there are of each sort. */
+struct letter_count {
+	struct span group, kind, type, state;
+	int64_t n;
+	int64_t oldest_wall_ms, newest_wall_ms;
+};
+
+typedef enum err letter_count_fn(void *arg, const struct letter_count *c);
+
+/* Like letter_list(), but counts in a window of it: sum up the same sorts. */
+MUST_CHECK enum err letter_summary(struct store *st,
+				   const struct letter_filter *f,
+				   int64_t *before_id, letter_count_fn *row,
+				   void *arg);
+
+/*
+ * From one state to another, on behalf of @uid; part of a transaction.
+ * ERR_GONE unless it is in @from.
+ */
+MUST_CHECK enum err letter_move(struct store *st, int64_t id, const char *from,
+				const char *to, int64_t now_ms, uid_t uid);
+
+/*
+ * Takes a discarded letter away for good, with its history; within the ttl of
+ * its group a marker goes on suppressing.  Part of a transaction.
+ */
+MUST_CHECK enum err letter_purge(struct store *st, int64_t id, int64_t now_ms);
 
 /* One letter with everything; ERR_NO if there is none of that id. */
 MUST_CHECK enum err letter_show(struct store *st, int64_t id,

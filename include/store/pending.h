@@ -42,6 +42,19 @@ MUST_CHECK enum err pending_due(struct store *st, int64_t now_ms, unsigned max,
 				struct arena *a, struct pending *rows,
 				unsigned *ret_n);
 
+struct pending_line {		/* for listings: no payload */
+	int64_t id;
+	struct span group, tenant, event_id, topic, last_type;
+	int64_t payload_bytes, attempts, due_ms, received_wall_ms;
+};
+
+typedef enum err pending_line_fn(void *arg, const struct pending_line *l);
+
+/* Rows above @after_id, of one group or (0) of all; @max at most. */
+MUST_CHECK enum err pending_list(struct store *st, int64_t after_id,
+				 int64_t group_no, unsigned max,
+				 pending_line_fn *row, void *arg);
+
 /* When the next row is due; INT64_MAX if none waits. */
 MUST_CHECK enum err pending_next_due(struct store *st, int64_t *ret_ms);
 

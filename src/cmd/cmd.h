@@ -19,7 +19,9 @@ typedef enum err command_fn(const struct command_args *a,
 			    struct err_detail *why);
 
 command_fn cmd_init, cmd_check, cmd_run, cmd_version, cmd_status;
-command_fn cmd_dead_list, cmd_dead_show;
+command_fn cmd_dead_list, cmd_dead_show, cmd_dead_summary;
+command_fn cmd_dead_discard, cmd_dead_restore, cmd_dead_purge;
+command_fn cmd_pending_list, cmd_group_list, cmd_audit_list;
 
 /* *ret_c is given: config_free(). */
 MUST_CHECK enum err cmd_load_config(const struct command_args *a,
@@ -64,5 +66,12 @@ const char *cmd_age(char buf[CMD_AGE_SIZE], int64_t ms);
 /* "234K": a size in two or three digits, rounded up. */
 #define CMD_SIZE_SIZE 24
 const char *cmd_size(char buf[CMD_SIZE_SIZE], int64_t bytes);
+
+/* Undoes base64; returns the bytes, as many as fit. */
+size_t cmd_base64(struct span text, char *buf, size_t size);
+
+/* Asks on the terminal; @yes answers for scripts.  ERR_USAGE without either. */
+MUST_CHECK enum err cmd_confirm(const char *question, bool yes,
+				struct err_detail *why);
 
 #endif

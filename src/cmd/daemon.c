@@ -272,6 +272,8 @@ enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
 					     now), now);
 	if (!e)
 		e = survive(d, look(d, now), now);
+	if (d->server && (ready[LOOP_SERVER] || server_clients(d->server)))
+		server_turn(d->server, now);
 	hold_or_come_back(d, now);
 	tell_watchdog(d, now);
 	say(d);
@@ -322,5 +324,8 @@ enum err daemon_watch(struct daemon *d)
 			       d->session.resolve
 				       ? resolve_fd(d->session.resolve) : -1,
 			       POLLIN);
+	if (!e)
+		e = loop_watch(d->loop, LOOP_SERVER,
+			       d->server ? server_fd(d->server) : -1, POLLIN);
 	return e;
 }

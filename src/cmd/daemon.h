@@ -8,6 +8,7 @@
 #include "flow/retry.h"
 #include "flow/session.h"
 #include "os/loop.h"
+#include "os/server.h"
 
 /* Why no event is taken at the moment. */
 enum gate {
@@ -33,6 +34,7 @@ struct daemon {
 	struct retry retry;
 	struct session session;
 	struct maintain maintain;
+	struct server *server;	/* for operators; NULL: none */
 
 	enum gate gate;
 	const struct group *full_group;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cmd.h"
 #include "daemon.h"
+#include "desk.h"
 #include "handler/sql.h"
 #include "os/notify.h"
 #include "os/signals.h"
@@ -100,8 +101,10 @@ static enum err serve(struct daemon *d, const struct command_args *a,
 			 d->config->store.path,
 			 (long long)store_epoch(d->store),
 			 d->config->groups_len);
+		desk_open(d);
 		notify_send("READY=1");
 		e = work(d, a, why);
+		desk_close(d);
 		notify_send(d->reload ? "RELOADING=1" : "STOPPING=1");
 	}
 	daemon_close(d, e);

@@ -150,3 +150,33 @@ enum err pending_totals(struct store *st, int64_t group_no, int64_t *ret_rows,
 	}
 	return e;
 }
+
+enum err pending_list(struct store *st, int64_t after_id, int64_t group_no,
+		      unsigned max, pending_line_fn *row_fn, void *arg)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_LIST);
+	bool row = true;
+	enum err e = OK;
+
+	bind_int(q, 1, after_id);
+	bind_int(q, 2, group_no);
+	bind_int(q, 3, max);
+	while (!e) {
+		e = stmt_row(st, q, &row);
+		if (e || !row)
+			break;
+		e = row_fn(arg, &(struct pending_line){
+			.id = col_int(q, 0),
+			.group = col_text(q, 1),
+			.tenant = col_text(q, 2),
+			.event_id = col_text(q, 3),
+			.topic = col_text(q, 4),
+			.payload_bytes = col_int(q, 5),
+			.attempts = col_int(q, 6),
+			.due_ms = col_int(q, 7),
+			.last_type = col_text(q, 8),
+			.received_wall_ms = col_int(q, 9),
+		});
+	}
+	return e;
+}

@@ -33,7 +33,19 @@
 	" l.kind, l.first_type, l.last_type, l.attempts, l.redeliveries," \
 	" l.state, l.first_seen_ms, l.first_seen_wall_ms, l.dead_ms,"	\
 	" l.dead_wall_ms, l.dead_sync, l.topic, l.payload_bytes,"	\
-	" l.content_type, l.properties, l.qos, l.retain"
+	" l.content_type, l.properties, l.qos, l.retain, l.replays,"	\
+	" l.pulled_as"
+
+#define LETTER_WHERE							\
+	" WHERE l.id < ?1 AND l.id >= ?2 AND (?3 = 0 OR l.group_no = ?3)" \
+	" AND (?4 IS NULL OR l.tenant = ?4)"				\
+	" AND (?5 IS NULL OR l.kind = ?5)"				\
+	" AND (?6 IS NULL OR l.last_type = ?6)"				\
+	" AND (?7 IS NULL OR l.state = ?7)"				\
+	" AND (?8 IS NULL OR l.event_id = ?8)"				\
+	" AND (?9 = 0 OR l.dead_wall_ms >= ?9)"				\
+	" AND (?10 = 0 OR l.dead_wall_ms < ?10)"			\
+	" AND (?11 = 0 OR l.id = ?11)"
 
 static const struct {
 	int params, cols;	/* checked at open: drift fails there, not later */
@@ -194,15 +206,68 @@ static const struct {
 		"UPDATE once_dead_letter SET redeliveries = redeliveries + 1"
 		" WHERE id = ?1" },
 
-	[STMT_LETTER_LIST] = { 2, 23,
+	[STMT_LETTER_LIST] = { 12, 25,
 		"SELECT " LETTER_COLUMNS " FROM once_dead_letter AS l"
-		" JOIN once_group AS g USING (group_no)"
-		" WHERE l.id < ?1 ORDER BY l.id DESC LIMIT ?2" },
+		" JOIN once_group AS g USING (group_no)" LETTER_WHERE
+		" ORDER BY l.id DESC LIMIT ?12" },
 
-	[STMT_LETTER_SHOW] = { 1, 24,
+	[STMT_LETTER_SUMMARY] = { 11, 7,
+		"SELECT g.name, l.kind, l.last_type, l.state, count(*),"
+		" min(l.dead_wall_ms), max(l.dead_wall_ms)"
+		" FROM once_dead_letter AS l"
+		" JOIN once_group AS g USING (group_no)" LETTER_WHERE
+		" GROUP BY g.name, l.kind, l.last_type, l.state" },
+
+	[STMT_LETTER_RANGE] = { 0, 2,
+		"SELECT coalesce((SELECT id FROM once_dead_letter"
+		" ORDER BY id LIMIT 1), 0), coalesce((SELECT id"
+		" FROM once_dead_letter ORDER BY id DESC LIMIT 1), 0)" },
+
+	[STMT_LETTER_MOVE] = { 5, 0,
+		"UPDATE once_dead_letter SET state = ?3, changed_ms = ?4,"
+		" changed_by = ?5 WHERE id = ?1 AND state = ?2" },
+
+	[STMT_LETTER_SCOPE] = { 1, 6,
+		"SELECT l.key, l.fingerprint, l.recipe, l.kind, l.dead_ms,"
+		" g.ttl_ms FROM once_dead_letter AS l"
+		" JOIN once_group AS g USING (group_no)"
+		" WHERE l.id = ?1 AND l.state = 'discarded'" },
+
+	[STMT_LETTER_DROP] = { 1, 0,
+		"DELETE FROM once_dead_letter"
+		" WHERE id = ?1 AND state = 'discarded'" },
+
+	[STMT_LETTER_ITEMS_DROP] = { 1, 0,
+		"DELETE FROM once_job_item WHERE letter_id = ?1"
+		" AND state NOT IN ('waiting', 'running')" },
+
+	[STMT_LETTER_SHOW] = { 1, 26,
 		"SELECT " LETTER_COLUMNS ", l.payload"
 		" FROM once_dead_letter AS l"
 		" JOIN once_group AS g USING (group_no) WHERE l.id = ?1" },
+
+	[STMT_PENDING_LIST] = { 3, 10,
+		"SELECT p.id, g.name, p.tenant, p.event_id, p.topic,"
+		" length(p.payload), p.attempts, p.due_ms, p.last_type,"
+		" p.received_wall_ms FROM once_pending AS p"
+		" JOIN once_group AS g USING (group_no)"
+		" WHERE p.id > ?1 AND (?2 = 0 OR p.group_no = ?2)"
+		" ORDER BY p.id LIMIT ?3" },
+
+	[STMT_GROUP_LIST] = { 0, 3,
+		"SELECT group_no, name, ttl_ms FROM once_group"
+		" ORDER BY group_no" },
+
+	[STMT_AUDIT_PUT] = { 6, 1,
+		"INSERT INTO once_audit (at_ms, at_wall_ms, uid, act, what, n)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id" },
+
+	[STMT_AUDIT_TRIM] = { 1, 0,
+		"DELETE FROM once_audit WHERE id <= ?1" },
+
+	[STMT_AUDIT_LIST] = { 2, 7,
+		"SELECT id, at_ms, at_wall_ms, uid, act, what, n"
+		" FROM once_audit WHERE id < ?1 ORDER BY id DESC LIMIT ?2" },
 
 	[STMT_COUNTER_ADD] = { 20, 0,
 		"INSERT INTO once_counter (group_no, received, done,"
