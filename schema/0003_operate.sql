@@ -33,6 +33,9 @@ CREATE TABLE once_job_item (
 	PRIMARY KEY (job_id, letter_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX once_job_item_waiting ON once_job_item (job_id, letter_id) WHERE state = 'waiting';
+CREATE INDEX once_job_item_running ON once_job_item (job_id, letter_id) WHERE state = 'running';
+CREATE INDEX once_job_running ON once_job (id) WHERE state = 'running';
+CREATE INDEX once_pending_job ON once_pending (job_id) WHERE job_id IS NOT NULL;
 -- One open job per letter.
 CREATE UNIQUE INDEX once_job_item_open ON once_job_item (letter_id) WHERE state IN ('waiting', 'running');
 

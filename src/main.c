@@ -67,6 +67,20 @@ static const struct command {
 	  "take discarded letters away for good",
 	  "N is how many letters you expect to go: if others match, none "
 	  "does.\n\n" CHANGE_HELP FILTER_HELP },
+	{ "dead", "replay", cmd_dead_replay, "ID...|FILTER|--all",
+	  "run letters again, as a job",
+	  "The daemon runs them with the live handler, once each; what fails "
+	  "again is an\nopen letter again.\n\n"
+	  "  --rate N --max N --stop-after N   a second; in all; failures\n"
+	  "  --wait            until the job is through, with a bar\n"
+	  "  --payload FILE    run one letter with this payload instead\n"
+	  CHANGE_HELP FILTER_HELP },
+	{ "job", "list", cmd_job_list, "", "replay jobs, newest first", "" },
+	{ "job", "show", cmd_job_show, "JOB", "one replay job", "" },
+	{ "job", "cancel", cmd_job_cancel, "JOB",
+	  "what has not run is an open letter again", "" },
+	{ "job", "resume", cmd_job_resume, "JOB",
+	  "go on with a stopped job", "" },
 	{ "pending", "list", cmd_pending_list, "[--group G]",
 	  "events that wait for their next attempt", "" },
 	{ "group", "list", cmd_group_list, "", "groups and their counts", "" },

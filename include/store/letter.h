@@ -84,12 +84,22 @@ MUST_CHECK enum err letter_summary(struct store *st,
 				   int64_t *before_id, letter_count_fn *row,
 				   void *arg);
 
+#define LETTER_NOBODY	((uid_t)-1)	/* a replay, not an operator */
+
 /*
  * From one state to another, on behalf of @uid; part of a transaction.
  * ERR_GONE unless it is in @from.
  */
 MUST_CHECK enum err letter_move(struct store *st, int64_t id, const char *from,
 				const char *to, int64_t now_ms, uid_t uid);
+
+/* What its latest replay came to; part of a transaction. */
+MUST_CHECK enum err letter_note_replay(struct store *st, int64_t id,
+				       const struct error_type *type,
+				       unsigned attempts);
+
+MUST_CHECK enum err letter_is_conflict(struct store *st, int64_t id,
+				       bool *ret_v);
 
 /*
  * Takes a discarded letter away for good, with its history; within the ttl of

@@ -23,6 +23,7 @@ struct pending {
 	int64_t window_ms;	/* when its first attempt was; store clock */
 	int64_t due_ms;		/* store clock */
 	struct error_type first_type, last_type;	/* empty: none */
+	int64_t letter_id, job_id;	/* of a replay; else 0 */
 };
 
 /* The row of a new event.  Sets @p->id. */

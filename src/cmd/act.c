@@ -17,6 +17,11 @@ static const struct act_spec specs[] = {
 	{ "dead discard", true, act_dead_discard },
 	{ "dead restore", true, act_dead_restore },
 	{ "dead purge", true, act_dead_purge },
+	{ "dead replay", true, act_dead_replay },
+	{ "job list", false, act_job_list },
+	{ "job show", false, act_job_show },
+	{ "job cancel", true, act_job_cancel },
+	{ "job resume", true, act_job_resume },
 	{ "audit list", false, act_audit_list },
 	{ "group list", false, act_group_list },
 	{ "pending list", false, act_pending_list },
@@ -163,7 +168,7 @@ enum err act_group(const struct act *a, const struct act_context *c,
 }
 
 /* The options in words: what was asked for, without payloads. */
-static void describe(const struct act *a, char *buf, size_t size)
+void act_describe(const struct act *a, char *buf, size_t size)
 {
 	static const char *const names[] = {
 		"ids", "group", "tenant", "kind", "type", "topic", "since",
@@ -193,7 +198,7 @@ enum err act_audit(const struct act *a, const struct act_context *c, int64_t n)
 		.n = n,
 	};
 
-	describe(a, what, sizeof(what));
+	act_describe(a, what, sizeof(what));
 	r.what = span_str(what);
 	return audit_put(c->store, &r);
 }

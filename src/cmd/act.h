@@ -52,7 +52,7 @@ struct act {
 	struct span json;
 
 	/* Between pages; the spec's page function alone knows what they say. */
-	int64_t cursor, limit, count, step;
+	int64_t cursor, limit, count, step, taken, skipped;
 };
 
 /*
@@ -90,13 +90,16 @@ MUST_CHECK enum err act_int(const struct act *a, const char *name,
 MUST_CHECK enum err act_group(const struct act *a, const struct act_context *c,
 			      int64_t *ret_no, struct err_detail *why);
 
+/* The options in words, as the audit has them; never a payload. */
+void act_describe(const struct act *a, char *buf, size_t size);
+
 /* One row more in the audit; part of a transaction. */
 MUST_CHECK enum err act_audit(const struct act *a, const struct act_context *c,
 			      int64_t n);
 
 act_page_fn act_dead_list, act_dead_summary, act_dead_show;
 act_page_fn act_dead_discard, act_dead_restore, act_dead_purge;
-act_page_fn act_audit_list, act_group_list, act_group_pause, act_group_resume;
-act_page_fn act_pending_list, act_event_show, act_event_forget;
+act_page_fn act_dead_replay, act_job_list, act_job_show, act_job_cancel;
+act_page_fn act_job_resume, act_audit_list, act_group_list, act_pending_list;
 
 #endif

@@ -11,8 +11,6 @@
 #include "act_letters.h"
 #include "store/store.h"
 
-#define SLICE	500		/* letters of one transaction */
-
 typedef enum err change_fn(struct store *st, int64_t id, int64_t now_ms,
 			   uid_t uid);
 
@@ -40,27 +38,8 @@ static enum err do_purge(struct store *st, int64_t id, int64_t now_ms,
 	return letter_purge(st, id, now_ms);
 }
 
-/* Letters of the slice, gathered before any is moved. */
-struct slice {
-	const struct letters_asked *q;
-	int64_t ids[SLICE];
-	unsigned len;
-};
-
-static enum err gather(void *arg, const struct letter *l)
-{
-	struct slice *s = arg;
-
-	if (!letters_match(s->q, l))
-		return OK;
-	if (s->len == SLICE)
-		return ERR_NO;
-	s->ids[s->len++] = l->id;
-	return OK;
-}
-
 static enum err move_slice(struct act *a, const struct act_context *c,
-			   const struct change *ch, const struct slice *s)
+			   const struct change *ch, const struct letters_slice *s)
 {
 	int64_t now = store_now_ms(c->store, c->boot_ms);
 	enum err e = store_begin(c->store);
@@ -78,86 +57,6 @@ static enum err move_slice(struct act *a, const struct act_context *c,
 	return store_commit(c->store);
 }
 
-/* "7,12,9": the next number; false behind the last one or what is none. */
-static bool next_id(const char *list, int64_t *at, int64_t *ret_id)
-{
-	int n = 0;
-	long long v;
-
-	if (sscanf(list + *at, "%lld%n", &v, &n) != 1 || v <= 0)
-		return false;
-	*at += n;
-	if (list[*at] == ',')
-		++*at;
-	*ret_id = v;
-	return true;
-}
-
-/* The named ones: each must be there and in the right state. */
-static enum err select_named(struct act *a, const struct act_context *c,
-			     struct letters_asked *q, struct slice *s,
-			     const char *ids, bool *ret_more,
-			     struct err_detail *why)
-{
-	while (s->len < SLICE) {
-		unsigned before = s->len;
-		int64_t id = 0, from = INT64_MAX;
-		enum err e;
-
-		if (!next_id(ids, &a->cursor, &id)) {
-			*ret_more = false;
-			return ids[a->cursor] ? err_say(why, ERR_USAGE, "\"%s\" "
-				"is no list of numbers", ids) : OK;
-		}
-		q->filter.id = id;
-		e = letter_list(c->store, &q->filter, &from, 1, gather, s);
-		if (!e && s->len == before)
-			e = err_say(why, ERR_NO, "no letter %lld in state %.*s",
-				    (long long)id, SPAN_FMT(q->filter.state));
-		if (e)
-			return e;
-	}
-	*ret_more = true;
-	return OK;
-}
-
-static bool is_narrow(const struct act *a)
-{
-	static const char *const names[] = { "group", "tenant", "kind", "type",
-					     "topic", "since", "until",
-					     "event", "all" };
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (act_flag(a, names[i]))
-			return true;
-	return false;
-}
-
-static enum err select_slice(struct act *a, const struct act_context *c,
-			     const struct change *ch, struct slice *s,
-			     bool *ret_more, struct err_detail *why)
-{
-	static struct letters_asked q;	/* the slice refers to it */
-	char ids[8192];
-	bool named = act_option(a, "ids", ids, sizeof(ids)).data;
-	enum err e = letters_asked(a, c, &q, why);
-
-	if (e)
-		return e;
-	if (!named && !is_narrow(a))
-		return err_say(why, ERR_USAGE, "name letters or a filter; "
-			       "--all means all of them");
-	q.filter.state = span_str(ch->from);
-	s->q = &q;
-	if (named)
-		return select_named(a, c, &q, s, ids, ret_more, why);
-	if (!a->step)
-		a->cursor = INT64_MAX;
-	e = letter_list(c->store, &q.filter, &a->cursor, SLICE, gather, s);
-	*ret_more = a->cursor > 0;
-	return e;
-}
-
 /* purge --count N: all or nothing, so it counts first. */
 static enum err check_count(struct act *a, const struct act_context *c,
 			    const struct change *ch, struct err_detail *why)
@@ -171,9 +70,9 @@ static enum err check_count(struct act *a, const struct act_context *c,
 		return e ? e : err_say(why, ERR_USAGE, "purge needs --count N, "
 				       "how many letters you expect to go");
 	while (!e && more) {
-		struct slice s = { .len = 0 };
+		struct letters_slice s = { .len = 0 };
 
-		e = select_slice(&dry, c, ch, &s, &more, why);
+		e = letters_select(&dry, c, ch->from, &s, &more, why);
 		dry.step++;
 		have += s.len;
 	}
@@ -188,9 +87,9 @@ static enum err change(struct act *a, const struct act_context *c,
 		       const struct change *ch, struct rows *out,
 		       bool *ret_more, struct err_detail *why)
 {
-	struct slice s = { .len = 0 };
+	struct letters_slice s = { .len = 0 };
 	bool dry = act_flag(a, "dry-run");
-	enum err e = select_slice(a, c, ch, &s, ret_more, why);
+	enum err e = letters_select(a, c, ch->from, &s, ret_more, why);
 
 	a->step++;
 	if (!e && !dry && s.len)

@@ -18,6 +18,24 @@ MUST_CHECK enum err letters_asked(const struct act *a,
 				  struct letters_asked *ret_q,
 				  struct err_detail *why);
 
+#define LETTERS_SLICE	500	/* of one transaction */
+
+struct letters_slice {
+	const struct letters_asked *q;
+	int64_t ids[LETTERS_SLICE];
+	unsigned len;
+};
+
+/*
+ * The next slice of the letters in @state that the request is about; a->cursor
+ * and a->step belong to it (the caller counts a->step up).  ERR_USAGE when the
+ * request names neither letters nor a filter; ERR_NO: one that it names is not
+ * in @state.
+ */
+MUST_CHECK enum err letters_select(struct act *a, const struct act_context *c,
+				   const char *state, struct letters_slice *s,
+				   bool *ret_more, struct err_detail *why);
+
 /* What the store's own filter does not know. */
 bool letters_match(const struct letters_asked *q, const struct letter *l);
 

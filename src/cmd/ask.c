@@ -310,6 +310,7 @@ enum err ask_send(struct ask *k, struct err_detail *why)
 	if (!request)
 		return err_say(why, ERR_USAGE, "the request is too large");
 	fd = connect_to(k->config->store.socket);
+	k->owned = fd >= 0;
 	if (fd >= 0)
 		e = ask_owner(k, fd, request, len, why);
 	else if (errno == EACCES)

@@ -56,6 +56,7 @@ struct ask {
 	enum ask_format format;
 	bool utc;
 	unsigned rows;
+	bool owned;		/* an owner answered */
 	struct table *table;
 	void *arg;		/* of the row function */
 };

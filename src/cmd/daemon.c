@@ -251,6 +251,17 @@ static bool has_space(const struct daemon *d)
 	return d->gate != GATE_NO_SPACE && d->gate != GATE_DISK_FULL;
 }
 
+/* Replays first become pending, then are run with the others. */
+static enum err run_pending(struct daemon *d, int64_t now)
+{
+	bool started = false;
+	enum err e = replay_turn(&d->replay, now, &started);
+
+	if (!e && started)
+		e = retry_refresh(&d->retry);
+	return e ? e : retry_turn(&d->retry, now);
+}
+
 enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
 {
 	int64_t now = clock_boot_ms();
@@ -266,7 +277,7 @@ enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
 	if (!e)
 		e = survive(d, session_turn(&d->session, now), now);
 	if (!e && now >= d->wake_ms && has_space(d))
-		e = survive(d, retry_turn(&d->retry, now), now);
+		e = survive(d, run_pending(d, now), now);
 	if (!e && now >= d->wake_ms)
 		e = survive(d, maintain_turn(&d->maintain, d->ingest.deliveries,
 					     now), now);
@@ -296,6 +307,8 @@ int64_t daemon_wait_ms(const struct daemon *d)
 		return 0;
 	if (retry >= 0 && has_space(d))
 		wait = sooner(wait, retry);
+	if (replay_wait_ms(&d->replay, now) >= 0 && has_space(d))
+		wait = sooner(wait, replay_wait_ms(&d->replay, now));
 	if (d->read_ms > now)
 		wait = sooner(wait, d->read_ms - now);
 	if (d->wake_ms > now)

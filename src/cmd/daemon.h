@@ -5,6 +5,7 @@
 #include "core/config.h"
 #include "flow/ingest.h"
 #include "flow/maintain.h"
+#include "flow/replay.h"
 #include "flow/retry.h"
 #include "flow/session.h"
 #include "os/loop.h"
@@ -32,6 +33,7 @@ struct daemon {
 	struct counters strays;
 	struct ingest ingest;
 	struct retry retry;
+	struct replay replay;
 	struct session session;
 	struct maintain maintain;
 	struct server *server;	/* for operators; NULL: none */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "core/retry.h"
 #include "store/attempt.h"
+#include "store/job.h"
 #include "store/letter.h"
 #include "store/marker.h"
 #include "store/record.h"
@@ -275,6 +276,19 @@ static enum err attempt(struct batch *b, struct work *w, struct result *r)
 	return store_event_undo(b->store);
 }
 
+/* It took the transaction down, or is to be believed only when alone. */
+static bool is_spoilt(struct batch *b, struct work *w, const struct result *r,
+		      enum settled *ret_how)
+{
+	if (store_in_transaction(b->store) && !(r->doubtful && !w->alone))
+		return false;
+	w->decided = !r->doubtful || w->alone;
+	w->alone = true;
+	w->result = *r;
+	*ret_how = SETTLED_NOT;
+	return true;
+}
+
 /* An event that found no room in a store without any is not too big. */
 static enum err is_stores_fault(struct batch *b)
 {
@@ -298,13 +312,8 @@ static enum err try(struct batch *b, struct work *w, enum settled *ret_how)
 
 	if (e)
 		return e;
-	if (!store_in_transaction(b->store) || (r.doubtful && !w->alone)) {
-		w->decided = !r.doubtful || w->alone;
-		w->alone = true;
-		w->result = r;
-		*ret_how = SETTLED_NOT;
+	if (is_spoilt(b, w, &r, ret_how))
 		return OK;
-	}
 	e = r.full ? is_stores_fault(b) : OK;
 	if (e)
 		return e;
@@ -366,6 +375,72 @@ static enum err settle_delivery(struct batch *b, struct work *w,
 	return try(b, w, ret_how);
 }
 
+/* A replay: one attempt, and the letter is resolved or open again. */
+
+static enum err end_replay(struct batch *b, const struct work *w,
+			   enum job_result how)
+{
+	return job_end_item(b->store, w->p.job_id, w->p.letter_id, w->p.id, how,
+			    b->now_ms);
+}
+
+/* Its own marker or another's: the event was done meanwhile. */
+static enum err was_done(struct batch *b, const struct work *w, bool *ret_done)
+{
+	struct marker m;
+	enum err e = marker_find(b->store, &w->p.who.key, b->now_ms,
+				 w->group->config->ttl_ms, &m, ret_done);
+
+	if (!e && *ret_done)
+		*ret_done = m.state < MARKER_DEAD;
+	return e;
+}
+
+static enum err carry_out_replay(struct batch *b, const struct work *w,
+				 const struct result *r, bool conflict,
+				 int64_t took_ms)
+{
+	bool ok = r->outcome == OUTCOME_OK;
+	enum err e;
+
+	count_attempt(&w->group->change.counters, r->outcome);
+	e = note_attempt(b, w, r, took_ms);
+	if (!e && ok) {
+		w->group->change.counters.done++;
+		/* A conflict's id belongs to the event that came first. */
+		if (!conflict && !w->group->config->natural)
+			e = put_marker(b, w, MARKER_DONE);
+	}
+	if (!e)
+		e = letter_note_replay(b->store, w->p.letter_id, &r->type,
+				       w->p.attempts + 1);
+	return e ? e : end_replay(b, w, ok ? JOB_DONE : JOB_FAILED);
+}
+
+static enum err settle_replay(struct batch *b, struct work *w,
+			      enum settled *ret_how)
+{
+	struct result r = w->result;
+	int64_t before = clock_boot_ms();
+	bool conflict = false, done = false;
+	enum err e = letter_is_conflict(b->store, w->p.letter_id, &conflict);
+
+	if (!e && !conflict)
+		e = was_done(b, w, &done);
+	if (e)
+		return e;
+	b->wrote = true;
+	if (done)
+		return end_replay(b, w, JOB_SUPPRESSED);
+	if (!w->decided)
+		e = attempt(b, w, &r);
+	if (e)
+		return e;
+	if (is_spoilt(b, w, &r, ret_how))
+		return OK;
+	return carry_out_replay(b, w, &r, conflict, clock_boot_ms() - before);
+}
+
 enum err settle(struct batch *b, struct work *w, enum settled *ret_how)
 {
 	const struct event *ev = &w->p.event;
@@ -376,6 +451,8 @@ enum err settle(struct batch *b, struct work *w, enum settled *ret_how)
 	if (!is_delivery(w)) {
 		if (clock_boot_ms() >= b->stop_boot_ms && !w->alone)
 			return OK;	/* still due: the next turn */
+		if (w->p.letter_id)
+			return settle_replay(b, w, ret_how);
 		return try(b, w, ret_how);
 	}
 	if (ev->retain && w->group->config->retained == RETAINED_IGNORE) {

@@ -202,8 +202,31 @@ enum err letter_move(struct store *st, int64_t id, const char *from,
 	bind_text(q, 2, span_str(from));
 	bind_text(q, 3, span_str(to));
 	bind_int(q, 4, now_ms);
-	bind_int(q, 5, uid);
+	bind_int(q, 5, uid == LETTER_NOBODY ? -1 : (int64_t)uid);
 	return stmt_exec_one(st, q);
+}
+
+enum err letter_note_replay(struct store *st, int64_t id,
+			    const struct error_type *type, unsigned attempts)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_REPLAYED);
+
+	bind_int(q, 1, id);
+	bind_type(q, 2, type);
+	bind_int(q, 3, attempts);
+	return stmt_exec_one(st, q);
+}
+
+enum err letter_is_conflict(struct store *st, int64_t id, bool *ret_v)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_IS_CONFLICT);
+	int64_t v = 0;
+	enum err e;
+
+	bind_int(q, 1, id);
+	e = stmt_int(st, q, &v);
+	*ret_v = v;
+	return e;
 }
 
 struct scope {

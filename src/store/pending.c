@@ -91,6 +91,8 @@ static enum err load(struct stmt *q, struct arena *a, struct pending *p)
 		.due_ms = col_int(q, 19),
 		.first_type = col_type(q, 20),
 		.last_type = col_type(q, 21),
+		.letter_id = col_int(q, 22),
+		.job_id = col_int(q, 23),
 	};
 	if (!load_spans(q, a, p))
 		return ERR_NOMEM;

@@ -22,11 +22,20 @@
 		"DELETE FROM once_marker_" #n " WHERE key IN (SELECT key" \
 		" FROM once_marker_" #n " ORDER BY key LIMIT ?1)" }
 
+/* A replay's payload stays in its letter; a mended one in the job's item. */
 #define PENDING_COLUMNS							\
-	"id, group_no, tenant, event_id, key, fingerprint, recipe, topic," \
-	" payload, content_type, correlation, properties, qos, retain,"	\
-	" received_wall_ms, received_sync, attempts, crashes, window_ms," \
-	" due_ms, first_type, last_type"
+	"p.id, p.group_no, p.tenant, p.event_id, p.key, p.fingerprint,"	\
+	" p.recipe, p.topic, iif(p.letter_id IS NULL, p.payload,"	\
+	" coalesce(i.payload, l.payload)), p.content_type,"		\
+	" p.correlation, p.properties, p.qos, p.retain,"		\
+	" p.received_wall_ms, p.received_sync, p.attempts, p.crashes,"	\
+	" p.window_ms, p.due_ms, p.first_type, p.last_type,"		\
+	" p.letter_id, p.job_id"
+#define PENDING_FROM							\
+	" FROM once_pending AS p"					\
+	" LEFT JOIN once_dead_letter AS l ON l.id = p.letter_id"	\
+	" LEFT JOIN once_job_item AS i"					\
+	" ON i.job_id = p.job_id AND i.letter_id = p.letter_id"
 
 #define LETTER_COLUMNS							\
 	"l.id, g.name, l.tenant, l.event_id, l.key, l.fingerprint,"	\
@@ -46,6 +55,16 @@
 	" AND (?9 = 0 OR l.dead_wall_ms >= ?9)"				\
 	" AND (?10 = 0 OR l.dead_wall_ms < ?10)"			\
 	" AND (?11 = 0 OR l.id = ?11)"
+
+#define JOB_COLUMNS							\
+	"j.id, j.state, j.what, j.uid, j.rate, j.stop_after, j.made_ms,"	\
+	" j.made_wall_ms, j.done, j.failed, j.suppressed,"		\
+	" (SELECT count(*) FROM once_job_item AS i WHERE i.job_id = j.id"	\
+	"  AND i.state = 'waiting'),"					\
+	" (SELECT count(*) FROM once_job_item AS i WHERE i.job_id = j.id"	\
+	"  AND i.state = 'running'),"					\
+	" (SELECT count(*) FROM once_job_item AS i WHERE i.job_id = j.id"	\
+	"  AND i.state = 'cancelled')"
 
 static const struct {
 	int params, cols;	/* checked at open: drift fails there, not later */
@@ -151,9 +170,9 @@ static const struct {
 	[STMT_PENDING_DROP] = { 1, 0,
 		"DELETE FROM once_pending WHERE id = ?1" },
 
-	[STMT_PENDING_DUE] = { 2, 22,
-		"SELECT " PENDING_COLUMNS " FROM once_pending"
-		" WHERE due_ms <= ?1 ORDER BY due_ms LIMIT ?2" },
+	[STMT_PENDING_DUE] = { 2, 24,
+		"SELECT " PENDING_COLUMNS PENDING_FROM
+		" WHERE p.due_ms <= ?1 ORDER BY p.due_ms LIMIT ?2" },
 
 	[STMT_PENDING_NEXT] = { 0, 1,
 		"SELECT min(due_ms) FROM once_pending" },
@@ -219,13 +238,23 @@ static const struct {
 		" GROUP BY g.name, l.kind, l.last_type, l.state" },
 
 	[STMT_LETTER_RANGE] = { 0, 2,
-		"SELECT coalesce((SELECT id FROM once_dead_letter"
-		" ORDER BY id LIMIT 1), 0), coalesce((SELECT id"
-		" FROM once_dead_letter ORDER BY id DESC LIMIT 1), 0)" },
+		"SELECT coalesce((SELECT min(id) FROM once_dead_letter), 0),"
+		" coalesce((SELECT max(id) FROM once_dead_letter), 0)" },
 
 	[STMT_LETTER_MOVE] = { 5, 0,
 		"UPDATE once_dead_letter SET state = ?3, changed_ms = ?4,"
-		" changed_by = ?5 WHERE id = ?1 AND state = ?2" },
+		" changed_by = iif(?5 < 0, changed_by, ?5),"
+		" replays = replays + (?3 = 'replaying')"
+		" WHERE id = ?1 AND state = ?2" },
+
+	[STMT_LETTER_REPLAYED] = { 3, 0,
+		"UPDATE once_dead_letter SET attempts = ?3,"
+		" last_type = coalesce(?2, last_type)"
+		" WHERE id = ?1 AND state = 'replaying'" },
+
+	[STMT_LETTER_IS_CONFLICT] = { 1, 1,
+		"SELECT kind = 'conflict' FROM once_dead_letter"
+		" WHERE id = ?1" },
 
 	[STMT_LETTER_SCOPE] = { 1, 6,
 		"SELECT l.key, l.fingerprint, l.recipe, l.kind, l.dead_ms,"
@@ -245,6 +274,85 @@ static const struct {
 		"SELECT " LETTER_COLUMNS ", l.payload"
 		" FROM once_dead_letter AS l"
 		" JOIN once_group AS g USING (group_no) WHERE l.id = ?1" },
+
+	[STMT_JOB_PUT] = { 6, 1,
+		"INSERT INTO once_job (state, uid, made_ms, made_wall_ms, what,"
+		" rate, stop_after) VALUES ('stopped', ?1, ?2, ?3, ?4, ?5, ?6)"
+		" RETURNING id" },
+
+	/* The unique index refuses a letter of another open job. */
+	[STMT_JOB_ADD] = { 3, 0,
+		"INSERT OR IGNORE INTO once_job_item (job_id, letter_id, state,"
+		" payload) SELECT ?1, id, 'waiting', ?3 FROM once_dead_letter"
+		" WHERE id = ?2 AND state = 'open'"
+		" AND (payload IS NOT NULL OR ?3 IS NOT NULL)" },
+
+	[STMT_JOB_ITEM_MOVE] = { 4, 0,
+		"UPDATE once_job_item SET state = ?4"
+		" WHERE job_id = ?1 AND letter_id = ?2 AND state = ?3" },
+
+	[STMT_JOB_PENDING_PUT] = { 4, 0,
+		"INSERT INTO once_pending (group_no, tenant, event_id, key,"
+		" fingerprint, recipe, topic, payload, content_type,"
+		" correlation, properties, qos, retain, received_wall_ms,"
+		" received_sync, attempts, crashes, window_ms, due_ms, epoch,"
+		" first_type, last_type, letter_id, job_id)"
+		" SELECT group_no, tenant, coalesce(event_id, ''), key,"
+		" fingerprint, recipe, topic, x'', content_type, correlation,"
+		" properties, qos, retain, first_seen_wall_ms, dead_sync,"
+		" attempts, 0, ?3, 0, ?4, first_type, last_type, id, ?1"
+		" FROM once_dead_letter WHERE id = ?2 AND state = 'replaying'" },
+
+	[STMT_JOB_COUNT] = { 4, 0,
+		"UPDATE once_job SET done = done + ?2, failed = failed + ?3,"
+		" suppressed = suppressed + ?4 WHERE id = ?1" },
+
+	[STMT_JOB_STOP] = { 1, 0,
+		"UPDATE once_job SET state = 'stopped' WHERE id = ?1"
+		" AND state = 'running' AND stop_after > 0"
+		" AND failed >= stop_after" },
+
+	[STMT_JOB_MOVE] = { 4, 0,
+		"UPDATE once_job SET state = ?3, ended_ms = ?4,"
+		" stop_after = iif(?3 = 'running' AND failed > 0, 0,"
+		" stop_after)"
+		" WHERE id = ?1 AND (state = ?2"
+		" OR (?3 = 'cancelled' AND state = 'stopped'))" },
+
+	[STMT_JOB_FINISH] = { 2, 0,
+		"UPDATE once_job SET state = 'done', ended_ms = ?2"
+		" WHERE id = ?1 AND state = 'running' AND NOT EXISTS"
+		" (SELECT 1 FROM once_job_item WHERE job_id = ?1"
+		" AND state IN ('waiting', 'running'))" },
+
+	[STMT_JOB_CANCEL_LETTERS] = { 2, 0,
+		"UPDATE once_dead_letter SET state = 'open', changed_ms = ?2"
+		" WHERE state = 'replaying' AND id IN (SELECT letter_id"
+		" FROM once_job_item WHERE job_id = ?1"
+		" AND state = 'running')" },
+
+	[STMT_JOB_CANCEL_PENDING] = { 1, 0,
+		"DELETE FROM once_pending WHERE job_id = ?1" },
+
+	[STMT_JOB_CANCEL_ITEMS] = { 1, 0,
+		"UPDATE once_job_item SET state = 'cancelled'"
+		" WHERE job_id = ?1 AND state IN ('waiting', 'running')" },
+
+	/* Without the counts that take long: asked in each turn. */
+	[STMT_JOB_CURRENT] = { 0, 5,
+		"SELECT j.id, j.rate, j.stop_after, j.failed, (SELECT count(*) FROM once_job_item AS i"
+		" WHERE i.job_id = j.id AND i.state = 'running')"
+		" FROM once_job AS j WHERE j.state = 'running'"
+		" ORDER BY j.id LIMIT 1" },
+
+	[STMT_JOB_WAITING] = { 2, 1,
+		"SELECT letter_id FROM once_job_item WHERE job_id = ?1"
+		" AND state = 'waiting' ORDER BY letter_id LIMIT ?2" },
+
+	[STMT_JOB_LIST] = { 3, 14,
+		"SELECT " JOB_COLUMNS " FROM once_job AS j"
+		" WHERE j.id < ?1 AND (?2 = 0 OR j.id = ?2)"
+		" ORDER BY j.id DESC LIMIT ?3" },
 
 	[STMT_PENDING_LIST] = { 3, 10,
 		"SELECT p.id, g.name, p.tenant, p.event_id, p.topic,"
