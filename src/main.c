@@ -75,6 +75,11 @@ static const struct command {
 	  "  --wait            until the job is through, with a bar\n"
 	  "  --payload FILE    run one letter with this payload instead\n"
 	  CHANGE_HELP FILTER_HELP },
+	{ "dead", "pull", cmd_dead_pull, "--max N --out FILE [FILTER]",
+	  "take letters away in a file",
+	  "The file is whole and synced before a letter is marked: pulled "
+	  "letters are\ndiscarded here and say where they went.\n\n"
+	  FILTER_HELP },
 	{ "job", "list", cmd_job_list, "", "replay jobs, newest first", "" },
 	{ "job", "show", cmd_job_show, "JOB", "one replay job", "" },
 	{ "job", "cancel", cmd_job_cancel, "JOB",
@@ -83,6 +88,14 @@ static const struct command {
 	  "go on with a stopped job", "" },
 	{ "pending", "list", cmd_pending_list, "[--group G]",
 	  "events that wait for their next attempt", "" },
+	{ "pending", "retry", cmd_pending_retry, "--group G|--all",
+	  "run them now", "" },
+	{ "event", "show", cmd_event_show, "--group G [--tenant T] ID",
+	  "what is known of one event", "" },
+	{ "event", "forget", cmd_event_forget, "--group G [--tenant T] ID",
+	  "a copy of it may run again",
+	  "Removes the markers of one event, so that it runs again when it "
+	  "comes again.\n\n  --yes  do not ask; for scripts\n" },
 	{ "group", "list", cmd_group_list, "", "groups and their counts", "" },
 	{ "audit", "list", cmd_audit_list, "", "what operators did", "" },
 	{ "version", NULL, cmd_version, "",

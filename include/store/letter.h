@@ -93,6 +93,13 @@ MUST_CHECK enum err letter_summary(struct store *st,
 MUST_CHECK enum err letter_move(struct store *st, int64_t id, const char *from,
 				const char *to, int64_t now_ms, uid_t uid);
 
+/*
+ * It was copied to the file @as, complete and synced: from open to discarded,
+ * and it says so.  Part of a transaction.
+ */
+MUST_CHECK enum err letter_pulled(struct store *st, int64_t id, struct span as,
+				  int64_t now_ms, uid_t uid);
+
 /* What its latest replay came to; part of a transaction. */
 MUST_CHECK enum err letter_note_replay(struct store *st, int64_t id,
 				       const struct error_type *type,

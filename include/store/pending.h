@@ -56,6 +56,19 @@ MUST_CHECK enum err pending_list(struct store *st, int64_t after_id,
 				 int64_t group_no, unsigned max,
 				 pending_line_fn *row, void *arg);
 
+/* Those of one key. */
+MUST_CHECK enum err pending_of_key(struct store *st, const struct hash_key *key,
+				   pending_line_fn *row, void *arg);
+
+/*
+ * Due at once, in order of id from above *after_id, @max at most; of one group
+ * or (0) of all.  *after_id moves on, 0 when there are no more.  Part of a
+ * transaction.
+ */
+MUST_CHECK enum err pending_hurry(struct store *st, int64_t group_no,
+				  unsigned max, int64_t *after_id,
+				  unsigned *ret_n);
+
 /* When the next row is due; INT64_MAX if none waits. */
 MUST_CHECK enum err pending_next_due(struct store *st, int64_t *ret_ms);
 

@@ -24,6 +24,11 @@ static const struct act_spec specs[] = {
 	{ "job resume", true, act_job_resume },
 	{ "audit list", false, act_audit_list },
 	{ "group list", false, act_group_list },
+	{ "dead pull", false, act_dead_pull },
+	{ "dead pulled", true, act_dead_pulled },
+	{ "event show", false, act_event_show },
+	{ "event forget", true, act_event_forget },
+	{ "pending retry", true, act_pending_retry },
 	{ "pending list", false, act_pending_list },
 };
 

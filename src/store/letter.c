@@ -206,6 +206,21 @@ enum err letter_move(struct store *st, int64_t id, const char *from,
 	return stmt_exec_one(st, q);
 }
 
+enum err letter_pulled(struct store *st, int64_t id, struct span as,
+		       int64_t now_ms, uid_t uid)
+{
+	enum err e = letter_move(st, id, "open", "discarded", now_ms, uid);
+
+	if (!e) {
+		struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_PULLED);
+
+		bind_int(q, 1, id);
+		bind_text(q, 2, as);
+		e = stmt_exec_one(st, q);
+	}
+	return e;
+}
+
 enum err letter_note_replay(struct store *st, int64_t id,
 			    const struct error_type *type, unsigned attempts)
 {

@@ -153,16 +153,12 @@ enum err pending_totals(struct store *st, int64_t group_no, int64_t *ret_rows,
 	return e;
 }
 
-enum err pending_list(struct store *st, int64_t after_id, int64_t group_no,
-		      unsigned max, pending_line_fn *row_fn, void *arg)
+static enum err list(struct store *st, struct stmt *q, pending_line_fn *row_fn,
+		     void *arg)
 {
-	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_LIST);
 	bool row = true;
 	enum err e = OK;
 
-	bind_int(q, 1, after_id);
-	bind_int(q, 2, group_no);
-	bind_int(q, 3, max);
 	while (!e) {
 		e = stmt_row(st, q, &row);
 		if (e || !row)
@@ -179,6 +175,53 @@ enum err pending_list(struct store *st, int64_t after_id, int64_t group_no,
 			.last_type = col_text(q, 8),
 			.received_wall_ms = col_int(q, 9),
 		});
+	}
+	return e;
+}
+
+enum err pending_list(struct store *st, int64_t after_id, int64_t group_no,
+		      unsigned max, pending_line_fn *row_fn, void *arg)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_LIST);
+
+	bind_int(q, 1, after_id);
+	bind_int(q, 2, group_no);
+	bind_int(q, 3, max);
+	return list(st, q, row_fn, arg);
+}
+
+enum err pending_of_key(struct store *st, const struct hash_key *key,
+			pending_line_fn *row_fn, void *arg)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_OF_KEY);
+
+	bind_key(q, 1, key);
+	return list(st, q, row_fn, arg);
+}
+
+enum err pending_hurry(struct store *st, int64_t group_no, unsigned max,
+		       int64_t *after_id, unsigned *ret_n)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_HURRY);
+	int64_t last = 0;
+	bool row = true;
+	unsigned n = 0;
+	enum err e = OK;
+
+	bind_int(q, 1, *after_id);
+	bind_int(q, 2, group_no);
+	bind_int(q, 3, max);
+	while (!e) {
+		e = stmt_row(st, q, &row);
+		if (e || !row)
+			break;
+		n++;
+		if (col_int(q, 0) > last)
+			last = col_int(q, 0);
+	}
+	if (!e) {
+		*ret_n = n;
+		*after_id = n == max ? last : 0;
 	}
 	return e;
 }

@@ -23,6 +23,10 @@
 		" FROM once_marker_" #n " ORDER BY key LIMIT ?1)" }
 
 /* A replay's payload stays in its letter; a mended one in the job's item. */
+#define MARKER_FORGET(n)						\
+	[STMT_MARKER_FORGET_##n] = { 1, 0,				\
+		"DELETE FROM once_marker_" #n " WHERE key = ?1" }
+
 #define PENDING_COLUMNS							\
 	"p.id, p.group_no, p.tenant, p.event_id, p.key, p.fingerprint,"	\
 	" p.recipe, p.topic, iif(p.letter_id IS NULL, p.payload,"	\
@@ -123,6 +127,8 @@ static const struct {
 
 	MARKER_FIND(0), MARKER_FIND(1), MARKER_FIND(2), MARKER_FIND(3),
 	MARKER_PUT(0), MARKER_PUT(1), MARKER_PUT(2), MARKER_PUT(3),
+	MARKER_FORGET(0), MARKER_FORGET(1), MARKER_FORGET(2),
+	MARKER_FORGET(3),
 	MARKER_DRAIN(0), MARKER_DRAIN(1), MARKER_DRAIN(2), MARKER_DRAIN(3),
 
 	[STMT_GENERATIONS] = { 0, 5,
@@ -247,6 +253,9 @@ static const struct {
 		" replays = replays + (?3 = 'replaying')"
 		" WHERE id = ?1 AND state = ?2" },
 
+	[STMT_LETTER_PULLED] = { 2, 0,
+		"UPDATE once_dead_letter SET pulled_as = ?2 WHERE id = ?1" },
+
 	[STMT_LETTER_REPLAYED] = { 3, 0,
 		"UPDATE once_dead_letter SET attempts = ?3,"
 		" last_type = coalesce(?2, last_type)"
@@ -274,6 +283,17 @@ static const struct {
 		"SELECT " LETTER_COLUMNS ", l.payload"
 		" FROM once_dead_letter AS l"
 		" JOIN once_group AS g USING (group_no) WHERE l.id = ?1" },
+
+	[STMT_PENDING_OF_KEY] = { 1, 10,
+		"SELECT p.id, g.name, p.tenant, p.event_id, p.topic,"
+		" length(p.payload), p.attempts, p.due_ms, p.last_type,"
+		" p.received_wall_ms FROM once_pending AS p"
+		" JOIN once_group AS g USING (group_no) WHERE p.key = ?1" },
+
+	[STMT_PENDING_HURRY] = { 3, 1,
+		"UPDATE once_pending SET due_ms = 0 WHERE id IN (SELECT id"
+		" FROM once_pending WHERE id > ?1 AND (?2 = 0 OR group_no = ?2)"
+		" ORDER BY id LIMIT ?3) RETURNING id" },
 
 	[STMT_JOB_PUT] = { 6, 1,
 		"INSERT INTO once_job (state, uid, made_ms, made_wall_ms, what,"
