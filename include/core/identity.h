@@ -33,7 +33,7 @@ struct identity {
 };
 
 /*
- * The key of an event that has an id; @tenant is absent if the group has none.
+ * The key of an event that has an id; @tenant is empty if the group has none.
  */
 struct hash_key identity_key(int64_t group_no, uint64_t seed,
 			     struct span tenant, struct span event_id);

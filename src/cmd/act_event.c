@@ -86,8 +86,8 @@ static enum err asked(const struct act *a, const struct act_context *c,
 			    "event's id, and --tenant T if the group has "
 			    "tenants");
 	if (!e)
-		q->key = identity_key(q->group_no, store_seed(c->store), tenant,
-				      id);
+		q->key = identity_key(q->group_no, store_seed(c->store),
+				      tenant.data ? tenant : span_str(""), id);
 	return e;
 }
 
