@@ -97,8 +97,11 @@ static enum err take_options(struct ask *k, const struct command_args *a,
 		const char *arg = a->argv[i];
 		bool value = false;
 
-		if (strncmp(arg, "--", 2)) {
+		if (arg[0] != '-' || !arg[1]) {
 			e = take_word(k, arg, why);
+		} else if (arg[1] != '-') {
+			e = err_say(why, ERR_USAGE, "unknown option %s; see "
+				    "`mqonce help %s`", arg, k->spec->act);
 		} else if (take_format(k, arg + 2)) {
 			continue;
 		} else if (!listed(k->spec->options, arg + 2, &value)) {
