@@ -35,6 +35,8 @@ CREATE TABLE once_job_item (
 CREATE INDEX once_job_item_waiting ON once_job_item (job_id, letter_id) WHERE state = 'waiting';
 CREATE INDEX once_job_item_running ON once_job_item (job_id, letter_id) WHERE state = 'running';
 CREATE INDEX once_job_running ON once_job (id) WHERE state = 'running';
+CREATE INDEX once_job_item_letter ON once_job_item (letter_id);
+CREATE INDEX once_pending_letter ON once_pending (letter_id) WHERE letter_id IS NOT NULL;
 CREATE INDEX once_pending_job ON once_pending (job_id) WHERE job_id IS NOT NULL;
 -- One open job per letter.
 CREATE UNIQUE INDEX once_job_item_open ON once_job_item (letter_id) WHERE state IN ('waiting', 'running');
