@@ -12,6 +12,15 @@
 #define CONFIG_DEFAULT "/etc/mqonce/mqonce.conf"
 #define NAME_SIZE      24 /* of a command's words */
 
+#define FILTER_HELP							\
+	"  --group G --tenant T --kind K --type T --event ID --topic FILTER\n" \
+	"  --state open|replaying|resolved|discarded\n"			\
+	"  --since 2d --until 30m   died at most, at least so long ago\n"	\
+	"  --json --ndjson --csv    for programs\n"
+#define CHANGE_HELP							\
+	"  --dry-run   only say how many letters it is about\n"		\
+	"  --yes       do not ask; for scripts\n"
+
 static const struct command {
 	const char *name, *sub;
 	command_fn *run;
@@ -48,6 +57,47 @@ static const struct command {
 	  "ID is the number that `mqonce dead list` shows.\n\n"
 	  "  --payload  also the event's properties and payload\n"
 	  "  --utc      times in UTC, not local\n" },
+	{ "dead", "summary", cmd_dead_summary, "[FILTER]",
+	  "how many of each sort", FILTER_HELP },
+	{ "dead", "discard", cmd_dead_discard, "ID...|FILTER|--all",
+	  "set letters aside; restore undoes it", CHANGE_HELP FILTER_HELP },
+	{ "dead", "restore", cmd_dead_restore, "ID...|FILTER|--all",
+	  "open discarded letters again", CHANGE_HELP FILTER_HELP },
+	{ "dead", "purge", cmd_dead_purge, "--count N ID...|FILTER|--all",
+	  "take discarded letters away for good",
+	  "N is how many letters you expect to go: if others match, none "
+	  "does.\n\n" CHANGE_HELP FILTER_HELP },
+	{ "dead", "replay", cmd_dead_replay, "ID...|FILTER|--all",
+	  "run letters again, as a job",
+	  "The daemon runs them with the live handler, once each; what fails "
+	  "again is an\nopen letter again.\n\n"
+	  "  --rate N --max N --stop-after N   a second; in all; failures\n"
+	  "  --wait            until the job is through, with a bar\n"
+	  "  --payload FILE    run one letter with this payload instead\n"
+	  CHANGE_HELP FILTER_HELP },
+	{ "dead", "pull", cmd_dead_pull, "--max N --out FILE [FILTER]",
+	  "take letters away in a file",
+	  "The file is whole and synced before a letter is marked: pulled "
+	  "letters are\ndiscarded here and say where they went.\n\n"
+	  FILTER_HELP },
+	{ "job", "list", cmd_job_list, "", "replay jobs, newest first", "" },
+	{ "job", "show", cmd_job_show, "JOB", "one replay job", "" },
+	{ "job", "cancel", cmd_job_cancel, "JOB",
+	  "what has not run is an open letter again", "" },
+	{ "job", "resume", cmd_job_resume, "JOB",
+	  "go on with a stopped job", "" },
+	{ "pending", "list", cmd_pending_list, "[--group G]",
+	  "events that wait for their next attempt", "" },
+	{ "pending", "retry", cmd_pending_retry, "--group G|--all",
+	  "run them now", "" },
+	{ "event", "show", cmd_event_show, "--group G [--tenant T] ID",
+	  "what is known of one event", "" },
+	{ "event", "forget", cmd_event_forget, "--group G [--tenant T] ID",
+	  "a copy of it may run again",
+	  "Removes the markers of one event, so that it runs again when it "
+	  "comes again.\n\n  --yes  do not ask; for scripts\n" },
+	{ "group", "list", cmd_group_list, "", "groups and their counts", "" },
+	{ "audit", "list", cmd_audit_list, "", "what operators did", "" },
 	{ "version", NULL, cmd_version, "",
 	  "versions of this program and its libraries", "" },
 };

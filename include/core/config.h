@@ -39,6 +39,7 @@ struct store_config {
 	int64_t max_size;   /* bytes of the file */
 	const char *schema; /* a glob pattern of SQL files */
 	bool secure_delete;
+	const char *socket;	/* path + ".sock" unless given */
 };
 
 struct broker_config {

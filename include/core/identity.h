@@ -36,6 +36,12 @@ struct identity {
 bool identity_name_valid(struct span s);
 
 /*
+ * The key of an event that has an id; @tenant is empty if the group has none.
+ */
+struct hash_key identity_key(int64_t group_no, uint64_t seed,
+			     struct span tenant, struct span event_id);
+
+/*
  * @group_no and @seed are the store's.  Spans of *ret_id lie in @ev or in
  * @scratch.  False when @scratch is full.
  */

@@ -62,6 +62,9 @@ MUST_CHECK enum err batch_run(struct batch *b);
  */
 MUST_CHECK enum err batch_save(struct batch *b);
 
+/* The clock too while something waits, so that short boots add up. */
+MUST_CHECK enum err batch_save_clock(struct batch *b);
+
 /* Whether letters beyond max_dead still have the payload they must lose. */
 bool batch_owes_payloads(const struct batch *b);
 

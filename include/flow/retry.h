@@ -24,6 +24,7 @@ struct retry {
 	struct review review;
 	bool careful;		/* the last owner died: of what it had not run
 				   yet, each is run alone */
+	int64_t hold_boot_ms;	/* not before: memory was short */
 	unsigned first;		/* the group that begins the next turn */
 };
 

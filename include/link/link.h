@@ -29,6 +29,9 @@ struct link_address {
 	uint16_t port;
 };
 
+/* The broker's DISCONNECT when another client has our id (MQTT 5, 3.14.2.1). */
+#define LINK_TAKEN_OVER	0x8e
+
 enum link_state {
 	LINK_CONNECTING, /* TCP, TLS, waiting for CONNACK */
 	LINK_CONNECTED,	 /* CONNACK accepted */

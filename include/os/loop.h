@@ -7,7 +7,13 @@
 #include "base/defs.h"
 #include "base/err.h"
 
-enum loop_source { LOOP_SIGNALS, LOOP_LINK, LOOP_RESOLVER, LOOP_SOURCES };
+enum loop_source {
+	LOOP_SIGNALS,
+	LOOP_LINK,
+	LOOP_RESOLVER,
+	LOOP_SERVER,
+	LOOP_SOURCES
+};
 
 struct loop;
 

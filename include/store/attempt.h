@@ -29,6 +29,10 @@ struct attempt_record {
 MUST_CHECK enum err attempt_put(struct store *st,
 				const struct attempt_record *a);
 
+/* Nobody will ask for the event's history again. */
+MUST_CHECK enum err attempt_drop(struct store *st, const struct hash_key *key,
+				 uint64_t fingerprint);
+
 /*
  * Removes the histories of up to @max_events that were done before
  * @before_ms; those of pending events and of letters stay.  *ret_n rows went.

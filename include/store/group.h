@@ -30,6 +30,17 @@ MUST_CHECK enum err group_register(struct store *st,
 				   bool accept, struct group_record *ret_g,
 				   struct err_detail *why);
 
+struct group_line {
+	int64_t group_no;
+	struct span name;
+	int64_t ttl_ms;
+};
+
+typedef enum err group_line_fn(void *arg, const struct group_line *l);
+
+/* Every group that ever wrote here. */
+MUST_CHECK enum err group_list(struct store *st, group_line_fn *row, void *arg);
+
 /* ERR_NO: the store does not know the group. */
 MUST_CHECK enum err group_find(struct store *st, const char *name,
 			       struct group_record *ret_g);

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/defs.h"
 #include "base/err.h"
@@ -33,6 +34,8 @@ struct letter {
 	bool dead_sync;			/* was the wall clock synchronised */
 	struct span properties_text;	/* JSON; when listed */
 	struct span order_key;		/* put: bytes of a hash; or absent */
+	int64_t replays;		/* when listed */
+	struct span pulled_as;		/* when listed; absent: not pulled */
 };
 
 /*
@@ -41,9 +44,15 @@ struct letter {
  */
 MUST_CHECK enum err letter_put(struct store *st, const struct letter *l);
 
-/* The open letters of a group, and how many have their payload: at start. */
+/* The open letters of a group, and how many have their payload: counts them. */
 MUST_CHECK enum err letter_totals(struct store *st, int64_t group_no,
 				  int64_t *ret_open, int64_t *ret_kept);
+
+/*
+ * Whether letters were moved, by operators or replays, since this was asked:
+ * what letter_totals() said no longer holds.
+ */
+bool letter_were_moved(struct store *st);
 
 /*
  * Drops the payloads of up to @max open letters, longest dead first; their rows
@@ -57,12 +66,71 @@ MUST_CHECK enum err letter_count_copy(struct store *st, int64_t id);
 
 typedef enum err letter_row_fn(void *arg, const struct letter *l);
 
+/* Which letters; what is 0 or absent does not matter. */
+struct letter_filter {
+	int64_t id;
+	int64_t group_no;
+	struct span tenant, kind, type, state, event_id;
+	int64_t since_wall_ms, until_wall_ms;	/* of dying */
+};
+
+/* Letters that one call looks at, however few of them match. */
+#define LETTER_WINDOW	20000
+
 /*
- * Pages through the letters, newest first, from below @before_id (INT64_MAX:
- * from the newest): at most @max rows, payloads not loaded.
+ * Pages through the letters, newest first, from below *before_id (INT64_MAX:
+ * from the newest): at most @max rows, payloads not loaded.  *before_id moves
+ * on; it is 0 when there are no more.  @row may end the page with ERR_NO: its
+ * row was not taken and comes again.
  */
-MUST_CHECK enum err letter_list(struct store *st, int64_t before_id,
-				unsigned max, letter_row_fn *row, void *arg);
+MUST_CHECK enum err letter_list(struct store *st, const struct letter_filter *f,
+				int64_t *before_id, unsigned max,
+				letter_row_fn *row, void *arg);
+
+/* How many letters there are of each sort. */
+struct letter_count {
+	struct span group, kind, type, state;
+	int64_t n;
+	int64_t oldest_wall_ms, newest_wall_ms;
+};
+
+typedef enum err letter_count_fn(void *arg, const struct letter_count *c);
+
+/* Like letter_list(), but counts in a window of it: sum up the same sorts. */
+MUST_CHECK enum err letter_summary(struct store *st,
+				   const struct letter_filter *f,
+				   int64_t *before_id, letter_count_fn *row,
+				   void *arg);
+
+#define LETTER_NOBODY	((uid_t)-1)	/* a replay, not an operator */
+
+/*
+ * From one state to another, on behalf of @uid; part of a transaction.
+ * ERR_GONE unless it is in @from.
+ */
+MUST_CHECK enum err letter_move(struct store *st, int64_t id, const char *from,
+				const char *to, int64_t now_ms, uid_t uid);
+
+/*
+ * It was copied to the file @as, complete and synced: from open to discarded,
+ * and it says so.  Part of a transaction.
+ */
+MUST_CHECK enum err letter_pulled(struct store *st, int64_t id, struct span as,
+				  int64_t now_ms, uid_t uid);
+
+/* What its latest replay came to; part of a transaction. */
+MUST_CHECK enum err letter_note_replay(struct store *st, int64_t id,
+				       const struct error_type *type,
+				       unsigned attempts);
+
+MUST_CHECK enum err letter_is_conflict(struct store *st, int64_t id,
+				       bool *ret_v);
+
+/*
+ * Takes a discarded letter away for good, with its history; within the ttl of
+ * its group a marker goes on suppressing.  Part of a transaction.
+ */
+MUST_CHECK enum err letter_purge(struct store *st, int64_t id, int64_t now_ms);
 
 /* One letter with everything; ERR_NO if there is none of that id. */
 MUST_CHECK enum err letter_show(struct store *st, int64_t id,

@@ -37,6 +37,17 @@ MUST_CHECK enum err marker_put(struct store *st, const struct hash_key *key,
 			       const struct marker *m, int64_t now_ms,
 			       int64_t ttl_ms);
 
+typedef enum err marker_row_fn(void *arg, int generation,
+			       const struct marker *m);
+
+/* Every copy there is, expired or not, newest generation first. */
+MUST_CHECK enum err marker_list(struct store *st, const struct hash_key *key,
+				marker_row_fn *row, void *arg);
+
+/* Removes the key from all generations; part of a transaction. */
+MUST_CHECK enum err marker_forget(struct store *st, const struct hash_key *key,
+				  unsigned *ret_n);
+
 /*
  * Closes the active generation and opens the next when it has been open for a
  * third of @longest_ttl_ms and the oldest is empty.  A transaction of its own.

@@ -27,6 +27,7 @@ struct pending {
 	int64_t due_ms;		/* group time */
 	struct span order_key;	/* put: bytes of a hash; absent if none */
 	struct error_type first_type, last_type;	/* empty: none */
+	int64_t letter_id, job_id;	/* of a replay; else 0 */
 };
 
 /* The row of a new event.  Sets @p->id. */
@@ -87,6 +88,32 @@ MUST_CHECK enum err pending_claim(struct store *st, int64_t id);
  * has cost a crash.
  */
 MUST_CHECK enum err pending_release(struct store *st, bool died);
+
+struct pending_line {		/* for listings: no payload */
+	int64_t id;
+	struct span group, tenant, event_id, topic, last_type;
+	int64_t payload_bytes, attempts, due_ms, received_wall_ms;
+};
+
+typedef enum err pending_line_fn(void *arg, const struct pending_line *l);
+
+/* Rows above @after_id, of one group or (0) of all; @max at most. */
+MUST_CHECK enum err pending_list(struct store *st, int64_t after_id,
+				 int64_t group_no, unsigned max,
+				 pending_line_fn *row, void *arg);
+
+/* Those of one key. */
+MUST_CHECK enum err pending_of_key(struct store *st, const struct hash_key *key,
+				   pending_line_fn *row, void *arg);
+
+/*
+ * Due at once, in order of id from above *after_id, @max at most; of one group
+ * or (0) of all.  *after_id moves on, 0 when there are no more.  Part of a
+ * transaction.
+ */
+MUST_CHECK enum err pending_hurry(struct store *st, int64_t group_no,
+				  unsigned max, int64_t *after_id,
+				  unsigned *ret_n);
 
 /* What a group's rows amount to.  Counts them: at start only. */
 MUST_CHECK enum err pending_totals(struct store *st, int64_t group_no,

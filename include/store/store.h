@@ -65,7 +65,10 @@ enum store_end {
 
 enum store_end store_last_end(const struct store *st);
 
-/* The last commit of an ownership that stops in order. */
+/*
+ * The last commit of an ownership that stops in order.  One that ran nothing
+ * after another that died leaves it to the next to be careful: no call.
+ */
 MUST_CHECK enum err store_clean_put(struct store *st, int64_t boot_ms);
 
 /*

@@ -198,3 +198,52 @@ const char *cmd_size(char buf[CMD_SIZE_SIZE], int64_t bytes)
 	snprintf(buf, CMD_SIZE_SIZE, "%" PRId64 "%c", bytes, *unit);
 	return buf;
 }
+
+static int digit(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+size_t cmd_base64(struct span text, char *buf, size_t size)
+{
+	uint32_t bits = 0;
+	size_t n = 0;
+	int have = 0;
+
+	for (size_t i = 0; i < text.len && n < size; i++) {
+		int v = digit(text.data[i]);
+
+		if (v < 0)
+			continue;
+		bits = bits << 6 | (uint32_t)v;
+		have += 6;
+		if (have < 8)
+			continue;
+		have -= 8;
+		buf[n++] = (char)(bits >> have);
+	}
+	return n;
+}
+
+enum err cmd_confirm(const char *question, bool yes, struct err_detail *why)
+{
+	char answer[16];
+
+	if (yes)
+		return OK;
+	if (!isatty(STDIN_FILENO))
+		return err_say(why, ERR_USAGE, "not on a terminal: say --yes "
+			       "if you mean it");
+	printf("%s [y/N] ", question);
+	fflush(stdout);
+	if (!fgets(answer, sizeof(answer), stdin) ||
+	    (*answer != 'y' && *answer != 'Y'))
+		return err_say(why, ERR_NO, "nothing was changed");
+	return OK;
+}

@@ -19,11 +19,22 @@ typedef enum err command_fn(const struct command_args *a,
 			    struct err_detail *why);
 
 command_fn cmd_init, cmd_check, cmd_run, cmd_version, cmd_status;
-command_fn cmd_dead_list, cmd_dead_show;
+command_fn cmd_dead_list, cmd_dead_show, cmd_dead_summary;
+command_fn cmd_dead_discard, cmd_dead_restore, cmd_dead_purge;
+command_fn cmd_dead_replay, cmd_job_list, cmd_job_show, cmd_job_cancel;
+command_fn cmd_job_resume, cmd_pending_list;
+command_fn cmd_group_list, cmd_audit_list, cmd_dead_pull, cmd_event_show;
+command_fn cmd_event_forget, cmd_pending_retry;
 
 /* *ret_c is given: config_free(). */
 MUST_CHECK enum err cmd_load_config(const struct command_args *a,
 				    struct config **ret_c,
+				    struct err_detail *why);
+
+/* Whether the schema files and handlers of @c can be used; NULL: in silence. */
+typedef void cmd_prepared_fn(const struct group_config *g);
+MUST_CHECK enum err cmd_prepare_all(const struct config *c,
+				    cmd_prepared_fn *prepared,
 				    struct err_detail *why);
 
 /* A long option: with @value it takes an argument. */
@@ -58,5 +69,12 @@ const char *cmd_age(char buf[CMD_AGE_SIZE], int64_t ms);
 /* "234K": a size in two or three digits, rounded up. */
 #define CMD_SIZE_SIZE 24
 const char *cmd_size(char buf[CMD_SIZE_SIZE], int64_t bytes);
+
+/* Undoes base64; returns the bytes, as many as fit. */
+size_t cmd_base64(struct span text, char *buf, size_t size);
+
+/* Asks on the terminal; @yes answers for scripts.  ERR_USAGE without either. */
+MUST_CHECK enum err cmd_confirm(const char *question, bool yes,
+				struct err_detail *why);
 
 #endif

@@ -20,7 +20,7 @@ static const char *gate_text(enum gate g)
 	switch (g) {
 	case GATE_OPEN:		return "open";
 	case GATE_LOCKED:	return "another process holds the store's lock";
-	case GATE_NO_SPACE:	return "max_size is nearly reached";
+	case GATE_NO_SPACE:	return "max_size is nearly reached, the WAL counted";
 	case GATE_PENDING:	return "a group is at its pending limit";
 	case GATE_DEAD:		return "a group has max_dead dead letters";
 	case GATE_DISK_FULL:	return "the disk is full";
@@ -33,8 +33,9 @@ static const char *gate_advice(enum gate g)
 	switch (g) {
 	case GATE_OPEN:
 	case GATE_LOCKED:	return "end that process's transaction";
-	case GATE_NO_SPACE:	return "raise [store] max_size, or delete rows "
-				       "of your own tables";
+	case GATE_NO_SPACE:	return "raise [store] max_size, delete rows of "
+				       "your own tables, or end who reads the "
+				       "store for long";
 	case GATE_PENDING:	return "find out why its handler keeps failing";
 	case GATE_DEAD:		return "replay or discard dead letters, or "
 				       "raise max_dead";
@@ -52,12 +53,17 @@ static bool is_groups(enum gate g)
 /* One line at each limit that is met, one when it is over. */
 static void set_gate(struct daemon *d, enum gate g, int64_t now)
 {
+	/* A lock that was not told of needs no end. */
+	bool silent = d->gate == GATE_LOCKED && !d->session.held;
+
 	if (g == d->gate)
 		return;
 	d->gate = g;
 	d->gate_since_ms = now;
 	if (g == GATE_LOCKED)
 		return;			/* short ones are no news */
+	if (g == GATE_OPEN && silent)
+		return;
 	if (g == GATE_OPEN)
 		log_info("ingest.open", "action=read");
 	else
@@ -257,6 +263,17 @@ static bool has_space(const struct daemon *d)
 	return d->gate != GATE_NO_SPACE && d->gate != GATE_DISK_FULL;
 }
 
+/* Replays first become pending, then are run with the others. */
+static enum err run_pending(struct daemon *d, int64_t now)
+{
+	bool started = false;
+	enum err e = replay_turn(&d->replay, now, &started);
+
+	if (!e && started)
+		e = retry_refresh(&d->retry);
+	return e ? e : retry_turn(&d->retry, now);
+}
+
 enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
 {
 	int64_t now = clock_boot_ms();
@@ -272,12 +289,14 @@ enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
 	if (!e)
 		e = survive(d, session_turn(&d->session, now), now);
 	if (!e && now >= d->wake_ms && has_space(d))
-		e = survive(d, retry_turn(&d->retry, now), now);
+		e = survive(d, run_pending(d, now), now);
 	if (!e && now >= d->wake_ms)
 		e = survive(d, maintain_turn(&d->maintain, d->ingest.deliveries,
 					     now), now);
 	if (!e)
 		e = survive(d, look(d, now), now);
+	if (d->server && (ready[LOOP_SERVER] || server_clients(d->server)))
+		server_turn(d->server, now);
 	hold_or_come_back(d, now);
 	tell_watchdog(d, now);
 	say(d);
@@ -300,6 +319,8 @@ int64_t daemon_wait_ms(const struct daemon *d)
 		return 0;
 	if (retry >= 0 && has_space(d))
 		wait = sooner(wait, retry);
+	if (replay_wait_ms(&d->replay, now) >= 0 && has_space(d))
+		wait = sooner(wait, replay_wait_ms(&d->replay, now));
 	if (d->read_ms > now)
 		wait = sooner(wait, d->read_ms - now);
 	if (d->wake_ms > now)
@@ -321,11 +342,15 @@ enum err daemon_watch(struct daemon *d)
 		if (!may_read(d, now))
 			want &= (short)~POLLIN;
 	}
-	e = loop_watch(d->loop, LOOP_LINK, l ? link_fd(l) : -1, want);
+	/* epoll tells of a dead peer even where nothing is asked for. */
+	e = loop_watch(d->loop, LOOP_LINK, want ? link_fd(l) : -1, want);
 	if (!e)
 		e = loop_watch(d->loop, LOOP_RESOLVER,
 			       d->session.resolve
 				       ? resolve_fd(d->session.resolve) : -1,
 			       POLLIN);
+	if (!e)
+		e = loop_watch(d->loop, LOOP_SERVER,
+			       d->server ? server_fd(d->server) : -1, POLLIN);
 	return e;
 }

@@ -5,9 +5,11 @@
 #include "core/config.h"
 #include "flow/ingest.h"
 #include "flow/maintain.h"
+#include "flow/replay.h"
 #include "flow/retry.h"
 #include "flow/session.h"
 #include "os/loop.h"
+#include "os/server.h"
 
 /* Why no event is taken at the moment. */
 enum gate {
@@ -24,6 +26,7 @@ struct daemon {
 	struct loop *loop;
 	int signal_fd;
 	bool stop, reload;
+	struct config *next;	/* for the one after this; given */
 
 	struct store *store;
 	bool flowing;		/* the flows are started */
@@ -31,8 +34,10 @@ struct daemon {
 	struct counters strays;
 	struct ingest ingest;
 	struct retry retry;
+	struct replay replay;
 	struct session session;
 	struct maintain maintain;
+	struct server *server;	/* for operators; NULL: none */
 
 	enum gate gate;
 	const struct group *full_group;

@@ -4,127 +4,127 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "base/clock.h"
 #include "base/parse.h"
-#include "cmd.h"
-#include "store/attempt.h"
-#include "store/letter.h"
-#include "store/store.h"
-#include "table.h"
 
-#define PAGE 100 /* rows under one read transaction */
+#define FILTER	"group= tenant= kind= type= topic= since= until= event="
 
-struct view {
-	bool utc, payload;
-	int64_t now_ms;
-	int64_t last_id;
-	unsigned rows;
-	struct store *store;
-	struct table *table;
+static const struct ask_column list_columns[] = {
+	{ "ID", "id", ASK_NUMBER, 0, false },
+	{ "AGE", "age_ms", ASK_AGE, 0, false },
+	{ "GROUP", "group", ASK_TEXT, 8, false },
+	{ "KIND", "kind", ASK_TEXT, 0, false },
+	{ "TYPE", "last_type", ASK_TEXT, 20, false },
+	{ "TRIES", "attempts", ASK_NUMBER, 0, false },
+	{ "EVENT", "event_id", ASK_TEXT, 9, false },
+	{ "DEAD AT", "dead_wall_ms", ASK_TIME, 0, true },
+	{ "STATE", "state", ASK_TEXT, 0, true },
+	{ "TOPIC", "topic", ASK_TEXT, 0, true },
 };
-
-static enum err open_store(const struct command_args *a, struct config **ret_c,
-			   struct store **ret_st, struct err_detail *why)
-{
-	enum err e = cmd_load_config(a, ret_c, why);
-
-	if (!e) {
-		const struct store_options o = { .path = (*ret_c)->store.path };
-
-		e = store_open(&o, STORE_READER, ret_st, why);
-	}
-	return e;
-}
-
-static const struct table_column columns[] = {
-	{ .name = "ID", .right = true },
-	{ .name = "AGE", .right = true },
-	{ .name = "GROUP", .min = 8 },
-	{ .name = "KIND" },
-	{ .name = "TYPE", .min = 20 },
-	{ .name = "TRIES", .right = true },
-	{ .name = "EVENT", .min = 9 },
-	{ .name = "DEAD AT", .spare = true },
-	{ .name = "STATE", .spare = true },
-	{ .name = "TOPIC", .spare = true },
-};
-
-static void number_cell(struct table *t, int64_t n)
-{
-	char buf[24];
-
-	snprintf(buf, sizeof(buf), "%" PRId64, n);
-	table_cell(t, span_str(buf));
-}
-
-static void time_cell(const struct view *v, int64_t wall_ms, bool sync)
-{
-	char iso[CLOCK_ISO_SIZE], buf[CLOCK_ISO_SIZE + 1];
-
-	snprintf(buf, sizeof(buf), "%s%s", clock_iso(iso, wall_ms, v->utc),
-		 sync ? "" : "?");
-	table_cell(v->table, span_str(buf));
-}
-
-static enum err list_row(void *arg, const struct letter *l)
-{
-	struct view *v = arg;
-	char age[CMD_AGE_SIZE];
-
-	v->rows++;
-	v->last_id = l->id;
-	number_cell(v->table, l->id);
-	table_cell(v->table, span_str(cmd_age(age, v->now_ms - l->dead_ms)));
-	table_cell(v->table, l->group);
-	table_cell(v->table, span_str(dead_kind_text(l->kind)));
-	table_cell(v->table, span_str(l->last_type.text));
-	number_cell(v->table, l->attempts);
-	table_cell(v->table,
-		   l->who.event_id.data ? l->who.event_id : span_str("-"));
-	time_cell(v, l->dead_wall_ms, l->dead_sync);
-	table_cell(v->table, l->state);
-	table_cell(v->table, l->event.topic);
-	return OK;
-}
-
-/* Page by page: a reader that stops holds nothing. */
-static enum err list_all(struct view *v, struct err_detail *why)
-{
-	enum err e = table_new(columns, ARRAY_LEN(columns), &v->table);
-
-	if (e)
-		return err_say(why, e, "%s", err_text(e));
-	for (unsigned seen = 0; !e && v->rows == seen; seen += PAGE) {
-		e = letter_list(v->store, v->last_id, PAGE, list_row, v);
-		table_print(v->table);
-		if (e)
-			e = err_say(why, e, "%s", store_detail(v->store));
-	}
-	table_free(v->table);
-	if (!e && !v->rows)
-		printf("no dead letters\n");
-	return e;
-}
 
 enum err cmd_dead_list(const struct command_args *a, struct err_detail *why)
 {
-	struct view v = { .last_id = INT64_MAX };
-	const struct command_option options[] = { { "--utc", &v.utc, NULL } };
-	struct config *c = NULL;
-	unsigned n;
-	enum err e =
-		cmd_options(a, options, ARRAY_LEN(options), NULL, 0, &n, why);
+	static const struct ask_spec spec = {
+		.act = "dead list", .options = FILTER " state= max=",
+		.columns = list_columns, .columns_len = ARRAY_LEN(list_columns),
+		.empty = "no dead letters",
+	};
 
-	if (!e)
-		e = open_store(a, &c, &v.store, why);
-	if (!e) {
-		v.now_ms = store_now_ms(v.store, clock_boot_ms());
-		e = list_all(&v, why);
+	return ask_run(&spec, a, why);
+}
+
+/* dead summary: the owner counts window by window, we add up */
+
+struct sort {
+	char key[256];		/* the row's texts, one after the other */
+	char group[72], kind[16], type[64], state[16];
+	int64_t n, oldest, newest;
+};
+
+#define SORTS	256
+
+struct sorts {
+	struct sort sort[SORTS];
+	unsigned len;
+};
+
+static struct sort *find_sort(struct sorts *all, const struct sort *s)
+{
+	for (unsigned i = 0; i < all->len; i++)
+		if (!strcmp(all->sort[i].key, s->key))
+			return &all->sort[i];
+	if (all->len == SORTS)
+		return NULL;
+	all->sort[all->len] = *s;
+	return &all->sort[all->len++];
+}
+
+static enum err add_sort(struct ask *k, struct json_value row)
+{
+	struct sort s = { .n = 0 }, *to;
+	int64_t oldest = ask_number(row, "oldest_wall_ms");
+	int64_t newest = ask_number(row, "newest_wall_ms");
+
+	ask_text(row, "group", s.group, sizeof(s.group));
+	ask_text(row, "kind", s.kind, sizeof(s.kind));
+	ask_text(row, "type", s.type, sizeof(s.type));
+	ask_text(row, "state", s.state, sizeof(s.state));
+	snprintf(s.key, sizeof(s.key), "%s %s %s %s", s.group, s.kind, s.type,
+		 s.state);
+	to = find_sort(k->arg, &s);
+	if (!to)
+		return OK;		/* the total still says how many */
+	to->oldest = !to->n || oldest < to->oldest ? oldest : to->oldest;
+	to->newest = !to->n || newest > to->newest ? newest : to->newest;
+	to->n += ask_number(row, "n");
+	return OK;
+}
+
+static void print_sorts(const struct sorts *all, bool utc)
+{
+	int64_t total = 0;
+
+	for (unsigned i = 0; i < all->len; i++) {
+		const struct sort *s = &all->sort[i];
+		char iso[CLOCK_ISO_SIZE];
+
+		printf("%8" PRId64 "  %-16s %-10s %-9s %s\n", s->n, s->group,
+		       s->kind, s->state, s->type);
+		printf("%8s  oldest %s\n", "",
+		       clock_iso(iso, s->oldest, utc));
+		total += s->n;
 	}
-	store_close(v.store);
-	config_free(c);
+	if (all->len)
+		printf("%8" PRId64 "  in all\n", total);
+}
+
+enum err cmd_dead_summary(const struct command_args *a, struct err_detail *why)
+{
+	static const struct ask_spec spec = {
+		.act = "dead summary",
+		.options = "group= tenant= kind= type= since= until= state=",
+		.row = add_sort, .empty = "no dead letters",
+	};
+	AUTO_FREE struct sorts *all = calloc(1, sizeof(*all));
+	struct ask k;
+	enum err e = ask_open(&k, &spec, a, why);
+
+	k.arg = all;
+	if (!e && all)
+		e = ask_send(&k, why);
+	if (!e && all && k.format == ASK_TABLE)
+		print_sorts(all, k.utc);
+	ask_close(&k);
 	return e;
 }
+
+/* dead show */
+
+struct shown {
+	int64_t payload_bytes;
+	bool kept, attempts;
+};
 
 static void field(const char *name, struct span s)
 {
@@ -135,27 +135,76 @@ static void field(const char *name, struct span s)
 	putchar('\n');
 }
 
-static enum err attempt_row(void *arg, const struct attempt_record *r)
+static void text_field(const char *title, struct json_value row,
+		       const char *name)
 {
-	const struct view *v = arg;
-	char iso[CLOCK_ISO_SIZE];
+	char buf[2048];
 
-	printf("  %3u  %s %5" PRId64 " ms  %-9s %s\n", r->n,
-	       clock_iso(iso, r->started_wall_ms, v->utc), r->took_ms,
-	       outcome_text(r->outcome), r->type.text);
-	return OK;
+	field(title, ask_text(row, name, buf, sizeof(buf)));
 }
 
-static void print_times(const struct view *v, const struct letter *l)
+static void print_times(struct json_value row, bool utc)
 {
 	char iso[CLOCK_ISO_SIZE], age[CMD_AGE_SIZE];
+	struct json_value v;
+	bool set = ask_field(row, "clock_synchronised", &v) &&
+		   span_is(v.raw, "true");
 
 	printf("%-14s %s\n", "first seen",
-	       clock_iso(iso, l->first_seen_wall_ms, v->utc));
+	       clock_iso(iso, ask_number(row, "first_seen_wall_ms"), utc));
 	printf("%-14s %s (age: %s)%s\n", "dead at",
-	       clock_iso(iso, l->dead_wall_ms, v->utc),
-	       cmd_age(age, v->now_ms - l->dead_ms),
-	       l->dead_sync ? "" : ", the clock was not set");
+	       clock_iso(iso, ask_number(row, "dead_wall_ms"), utc),
+	       cmd_age(age, ask_number(row, "age_ms")),
+	       set ? "" : ", the clock was not set");
+}
+
+static void show_letter(struct ask *k, struct json_value row)
+{
+	struct shown *s = k->arg;
+	struct json_value v;
+	char buf[512];
+
+	s->payload_bytes = ask_number(row, "payload_bytes");
+	s->kept = ask_field(row, "payload_kept", &v) && span_is(v.raw, "true");
+	printf("%-14s %" PRId64 "\n", "letter", ask_number(row, "id"));
+	text_field("state", row, "state");
+	text_field("group", row, "group");
+	if (ask_text(row, "tenant", buf, sizeof(buf)).len)
+		field("tenant", span_str(buf));
+	field("event id", ask_text(row, "event_id", buf, sizeof(buf)).data
+				  ? span_str(buf)
+				  : span_str("- (it has none)"));
+	text_field("topic", row, "topic");
+	text_field("content type", row, "content_type");
+	if (ask_field(row, "properties", &v) && !span_is(v.raw, "[]"))
+		field("properties", v.raw);
+	text_field("kind", row, "kind");
+	text_field("first type", row, "first_type");
+	text_field("last type", row, "last_type");
+	printf("%-14s %" PRId64 "\n%-14s %" PRId64 "\n", "attempts",
+	       ask_number(row, "attempts"), "redeliveries",
+	       ask_number(row, "redeliveries"));
+	if (ask_number(row, "replays"))
+		printf("%-14s %" PRId64 "\n", "replays",
+		       ask_number(row, "replays"));
+	text_field("pulled as", row, "pulled_as");
+	print_times(row, k->utc);
+}
+
+static void show_attempt(struct ask *k, struct json_value row)
+{
+	struct shown *s = k->arg;
+	char iso[CLOCK_ISO_SIZE], outcome[16], type[64];
+
+	if (!s->attempts)
+		printf("history\n");
+	s->attempts = true;
+	ask_text(row, "outcome", outcome, sizeof(outcome));
+	printf("  %3" PRId64 "  %s %5" PRId64 " ms  %-9s %s\n",
+	       ask_number(row, "attempt"),
+	       clock_iso(iso, ask_number(row, "started_wall_ms"), k->utc),
+	       ask_number(row, "took_ms"), outcome,
+	       ask_text(row, "type", type, sizeof(type)).data ? type : "");
 }
 
 /* As it is, but for bytes that would steer the operator's terminal. */
@@ -177,76 +226,61 @@ static void write_payload(struct span p)
 	}
 }
 
-static void print_payload(const struct view *v, const struct letter *l)
+static void print_payload_line(const struct ask *k, const struct shown *s)
 {
-	printf("%-14s %" PRIu64 " bytes%s\n", "payload", l->event.payload_bytes,
-	       l->event.oversize ? ", too large to keep: only its hash is"
-	       : v->payload	 ? ":"
-				 : "; --payload shows it");
-	if (!v->payload || l->event.oversize)
-		return;
-	write_payload(l->event.payload);
-	putchar('\n');
+	printf("%-14s %" PRId64 " bytes%s\n", "payload", s->payload_bytes,
+	       !s->kept		       ? ", too large to keep: only its hash is"
+	       : ask_get(k, "payload") ? ":"
+				       : "; --payload shows it");
 }
 
-static enum err show_row(void *arg, const struct letter *l)
+static void show_chunk(struct ask *k, struct json_value row,
+		       struct json_value base64)
 {
-	struct view *v = arg;
-	enum err e;
+	static char bytes[32 << 10];
+	size_t n = cmd_base64(base64.raw, bytes, sizeof(bytes));
 
-	printf("%-14s %" PRId64 "\n", "letter", l->id);
-	field("state", l->state);
-	field("group", l->group);
-	if (l->who.tenant.len)
-		field("tenant", l->who.tenant);
-	field("event id", l->who.event_id.data ? l->who.event_id
-					       : span_str("- (it has none)"));
-	field("topic", l->event.topic);
-	field("content type", l->event.content_type);
-	if (v->payload && !span_is(l->properties_text, "[]"))
-		field("properties", l->properties_text);
-	field("kind", span_str(dead_kind_text(l->kind)));
-	field("first type", span_str(l->first_type.text));
-	field("last type", span_str(l->last_type.text));
-	printf("%-14s %u\n%-14s %" PRId64 "\n", "attempts", l->attempts,
-	       "redeliveries", l->redeliveries);
-	print_times(v, l);
-	if (l->attempts)
-		printf("history\n");
-	e = attempt_list(v->store, &l->who.key, l->who.fingerprint, attempt_row,
-			 v);
-	if (!e)
-		print_payload(v, l);
-	return e;
+	if (ask_number(row, "offset") == 0)
+		print_payload_line(k, k->arg);
+	write_payload(span_of(bytes, n));
+}
+
+static enum err show_row(struct ask *k, struct json_value row)
+{
+	struct json_value v;
+
+	if (ask_field(row, "payload_base64", &v))
+		show_chunk(k, row, v);
+	else if (ask_field(row, "attempt", &v))
+		show_attempt(k, row);
+	else
+		show_letter(k, row);
+	return OK;
 }
 
 enum err cmd_dead_show(const struct command_args *a, struct err_detail *why)
 {
-	struct view v = { 0 };
-	const struct command_option options[] = {
-		{ "--utc", &v.utc, NULL },
-		{ "--payload", &v.payload, NULL },
+	static const struct ask_spec spec = {
+		.act = "dead show", .options = "payload", .words = "ids",
+		.row = show_row,
 	};
-	const char *word = NULL;
-	struct config *c = NULL;
-	int64_t id = 0;
-	unsigned n;
-	enum err e =
-		cmd_options(a, options, ARRAY_LEN(options), &word, 1, &n, why);
+	struct shown s = { 0 };
+	struct ask k;
+	int64_t id;
+	enum err e = ask_open(&k, &spec, a, why);
 
-	if (!e && (!n || parse_uint(span_str(word), &id)))
-		return err_say(why, ERR_USAGE,
-			       "dead show needs the ID of a letter, a number; "
-			       "`mqonce dead list` shows them");
+	k.arg = &s;
+	if (!e && (!*k.words || parse_uint(span_str(k.words), &id)))
+		e = err_say(why, ERR_USAGE, "dead show needs the ID of a "
+			    "letter, a number; `mqonce dead list` shows them");
 	if (!e)
-		e = open_store(a, &c, &v.store, why);
-	if (!e) {
-		v.now_ms = store_now_ms(v.store, clock_boot_ms());
-		e = letter_show(v.store, id, show_row, &v);
-		if (e)
-			e = err_say(why, e, "%s", store_detail(v.store));
+		e = ask_send(&k, why);
+	if (!e && k.format == ASK_TABLE) {
+		if (ask_get(&k, "payload") && s.kept)
+			putchar('\n');
+		else
+			print_payload_line(&k, &s);
 	}
-	store_close(v.store);
-	config_free(c);
+	ask_close(&k);
 	return e;
 }

@@ -80,6 +80,7 @@ static enum err start_flows(struct daemon *d, struct err_detail *why)
 		.store = d->store, .groups = d->groups,
 		.groups_len = c->groups_len, .strays = &d->strays,
 		.max_bytes = (size_t)c->limits.memory / 4 });
+	replay_init(&d->replay, d->store);
 	d->flowing = true;
 	e = session_init(&d->session, c, &d->ingest);
 	if (!e)

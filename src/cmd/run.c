@@ -9,15 +9,21 @@
 #include "base/log.h"
 #include "cmd.h"
 #include "daemon.h"
+#include "desk.h"
+#include "handler/sql.h"
 #include "os/notify.h"
 #include "os/signals.h"
+#include "store/group.h"
+
+#define BUSY_MS	1000	/* after a reload, while another process is in the way */
 
 /* Memory that a broker or a handler asks for without end is refused. */
 static void limit_memory(const struct config *c)
 {
-	const struct rlimit r = { (rlim_t)c->limits.memory,
-				  (rlim_t)c->limits.memory };
+	struct rlimit r = { 0, RLIM_INFINITY };
 
+	(void)getrlimit(RLIMIT_DATA, &r);	/* the hard one stays as it is */
+	r.rlim_cur = (rlim_t)c->limits.memory;
 #ifndef __SANITIZE_ADDRESS__	/* whose shadow is larger than any limit */
 	if (setrlimit(RLIMIT_DATA, &r))
 		log_warn("memory.limit", "why=\"%s\" action=continue",
@@ -27,16 +33,52 @@ static void limit_memory(const struct config *c)
 #endif
 }
 
-static enum err work(struct daemon *d, struct err_detail *why)
+/* Whether a daemon can serve with @c where this one does. */
+static enum err try_config(struct daemon *d, const struct config *c,
+			   struct err_detail *why)
+{
+	enum err e = cmd_prepare_all(c, NULL, why);
+
+	if (strcmp(c->store.path, d->config->store.path))
+		return e;
+	if (!e)
+		e = sql_schema_check(d->store, c->store.schema, why);
+	for (unsigned i = 0; !e && i < c->groups_len; i++)
+		e = group_check(d->store, &c->groups[i], why);
+	return e;
+}
+
+/* A new configuration is read and tried aside; a bad one changes nothing. */
+static void reload(struct daemon *d, const struct command_args *a)
+{
+	struct err_detail why = { "" };
+	struct config *next = NULL;
+	enum err e = cmd_load_config(a, &next, &why);
+
+	if (!e)
+		e = try_config(d, next, &why);
+	if (!e) {
+		d->next = next;
+		return;
+	}
+	config_free(next);
+	d->reload = false;
+	log_err("config.reload", "why=\"%s\" action=keep_old", why.text);
+}
+
+static enum err work(struct daemon *d, const struct command_args *a,
+		     struct err_detail *why)
 {
 	short ready[LOOP_SOURCES] = { 0 };
 	enum err e = OK;
 
-	while (!e && !d->stop && !d->reload) {
+	while (!e && !d->stop && !d->next) {
 		e = daemon_turn(d, ready);
+		if (!e && d->reload && !d->stop)
+			reload(d, a);
 		if (!e)
 			e = daemon_watch(d);
-		if (!e && !d->stop && !d->reload)
+		if (!e && !d->stop && !d->next)
 			e = loop_wait(d->loop, daemon_wait_ms(d), ready);
 	}
 	if (e) {
@@ -49,7 +91,8 @@ static enum err work(struct daemon *d, struct err_detail *why)
 	return OK;
 }
 
-static enum err serve(struct daemon *d, struct err_detail *why)
+static enum err serve(struct daemon *d, const struct command_args *a,
+		      struct err_detail *why)
 {
 	enum err e = daemon_open(d, why);
 
@@ -58,8 +101,10 @@ static enum err serve(struct daemon *d, struct err_detail *why)
 			 d->config->store.path,
 			 (long long)store_epoch(d->store),
 			 d->config->groups_len);
+		desk_open(d);
 		notify_send("READY=1");
-		e = work(d, why);
+		e = work(d, a, why);
+		desk_close(d);
 		notify_send(d->reload ? "RELOADING=1" : "STOPPING=1");
 	}
 	daemon_close(d, e);
@@ -68,19 +113,17 @@ static enum err serve(struct daemon *d, struct err_detail *why)
 	return e;
 }
 
-/* A new configuration is read aside; a bad one changes nothing. */
-static void reload(const struct command_args *a, struct config **c)
+/* Whether to go on: nobody asked for the end. */
+static bool wait_a_moment(int signal_fd, const struct err_detail *why)
 {
-	struct err_detail why = { "" };
-	struct config *next = NULL;
+	struct pollfd p = { .fd = signal_fd, .events = POLLIN };
+	struct signals s;
 
-	if (cmd_load_config(a, &next, &why)) {
-		log_err("config.reload", "why=\"%s\" action=keep_old",
-			why.text);
-		return;
-	}
-	config_free(*c);
-	*c = next;
+	log_warn("run.busy", "why=\"%s\" action=retry in_ms=%d", why->text,
+		 BUSY_MS);
+	(void)poll(&p, 1, BUSY_MS);
+	signals_take(signal_fd, &s);
+	return !s.stop;
 }
 
 enum err cmd_run(const struct command_args *a, struct err_detail *why)
@@ -88,7 +131,7 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 	struct config *c = NULL;
 	struct loop *loop = NULL;
 	AUTO_CLOSE int signal_fd = -1;
-	bool again = true;
+	bool again = true, reloaded = false;
 	unsigned n;
 	enum err e = cmd_options(a, NULL, 0, NULL, 0, &n, why);
 
@@ -102,8 +145,9 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 		e = loop_watch(loop, LOOP_SIGNALS, signal_fd, POLLIN);
 	if (!e)
 		e = link_library_init();
-	if (!e)
-		limit_memory(c);
+	if (e && !why->text[0])
+		return err_say(why, e, "cannot start: %s; are there limits on "
+			       "open files (ulimit -n)?", strerror(errno));
 	while (!e && again) {
 		struct daemon *d = calloc(1, sizeof(*d));
 
@@ -111,14 +155,24 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 			e = ERR_NOMEM;
 			break;
 		}
+		limit_memory(c);
 		d->config = c;
 		d->loop = loop;
 		d->signal_fd = signal_fd;
-		e = serve(d, why);
-		again = d->reload && !d->stop;
+		e = serve(d, a, why);
+		again = d->next && !d->stop;
+		if (again) {
+			config_free(c);
+			c = d->next;
+			d->next = NULL;
+			reloaded = true;
+		} else if (e == ERR_BUSY && reloaded) {
+			/* A reload is no reason to end: a reader goes away. */
+			again = wait_a_moment(signal_fd, why);
+			e = OK;
+		}
+		config_free(d->next);
 		free(d);
-		if (!e && again)
-			reload(a, &c);
 	}
 	link_library_fini();
 	loop_free(loop);

@@ -212,6 +212,17 @@ static struct config *config_new(size_t text_bytes)
 	return c;
 }
 
+static enum err default_socket(struct parser *p)
+{
+	struct store_config *s = &p->c->store;
+	char path[4096];
+
+	if (s->socket)
+		return OK;
+	snprintf(path, sizeof(path), "%s.sock", s->path);
+	return config_copy(p, span_str(path), &s->socket);
+}
+
 enum err config_parse(const char *file, struct span text, struct config **ret_c,
 		      struct err_detail *why)
 {
@@ -224,6 +235,8 @@ enum err config_parse(const char *file, struct span text, struct config **ret_c,
 		p->memory = c->memory;
 		p->why = why;
 		e = read_all(p, file, text);
+		if (!e)
+			e = default_socket(p);
 	}
 	free(p);
 	if (e == ERR_NOMEM)

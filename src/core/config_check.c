@@ -54,10 +54,14 @@ static enum err check_broker(struct parser *p)
 	return check_tls(p);
 }
 
+#define STORE_BASE_BYTES (INT64_C(3) << 19)
+
 static enum err check_limits(struct parser *p)
 {
 	const struct limits_config *l = &p->c->limits;
 	const struct scope *s = &p->fixed[SECTION_LIMITS];
+	/* A quarter is the store's: two copies of an event, and 1.5M. */
+	int64_t store = 4 * (2 * l->max_payload + STORE_BASE_BYTES);
 	int64_t least = l->batch_bytes + 4 * l->max_payload;
 	char a[PARSE_TEXT_SIZE], b[PARSE_TEXT_SIZE], c[PARSE_TEXT_SIZE];
 
@@ -80,6 +84,13 @@ static enum err check_limits(struct parser *p)
 			"memory = %s is less than batch_bytes + 4 x "
 			"max_payload = %s; raise it",
 			size_text(a, l->memory), size_text(c, least));
+	if (l->memory < store)
+		return config_say(
+			p, LINE(s, "memory", "max_payload"),
+			"memory = %s is less than 8 x max_payload + 6M = %s, "
+			"so that the store could not keep the largest event; "
+			"raise it, or lower max_payload",
+			size_text(a, l->memory), size_text(c, store));
 	return OK;
 }
 

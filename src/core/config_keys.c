@@ -35,7 +35,8 @@ static const struct key store_keys[] = {
 	{ "secure_delete", KEY_CHOICE, AT(store_config, secure_delete),
 	  .choices = off_on, .fallback = "off",
 	  .help = "overwrite deleted payloads with zeros; costs flash" },
-	{ .name = "socket", .type = KEY_LATER },
+	{ "socket", KEY_PATH, AT(store_config, socket),
+	  .help = "where commands reach the daemon; default: path + .sock" },
 };
 
 static const struct key broker_keys[] = {

@@ -51,21 +51,34 @@ static struct span key_span(const struct hash_key *key)
 	return span_of(key->bytes, sizeof(key->bytes));
 }
 
+static struct hash_key key_in(int64_t group_no, uint64_t seed, int kind,
+			      struct span tenant, struct span what)
+{
+	struct hash h = hash_start(seed);
+
+	hash_add_int(h, (uint64_t)kind);
+	hash_add_int(h, (uint64_t)group_no);
+	hash_add(h, tenant);
+	hash_add(h, what);
+	return hash_end128(h);
+}
+
+struct hash_key identity_key(int64_t group_no, uint64_t seed,
+			     struct span tenant, struct span event_id)
+{
+	return key_in(group_no, seed, KEY_OF_ID, tenant, event_id);
+}
+
 static struct hash_key key_of(const struct identity *id, int64_t group_no,
 			      uint64_t seed, const struct event *ev)
 {
-	struct hash_key content = { .bytes = { 0 } };
-	bool has_id = id->event_id.data;
-	struct hash h;
+	struct hash_key content;
 
-	if (!has_id)
-		content = event_content_of(ev);
-	h = hash_start(seed);
-	hash_add_int(h, has_id ? KEY_OF_ID : KEY_OF_CONTENT);
-	hash_add_int(h, (uint64_t)group_no);
-	hash_add(h, id->tenant);
-	hash_add(h, has_id ? id->event_id : key_span(&content));
-	return hash_end128(h);
+	if (id->event_id.data)
+		return identity_key(group_no, seed, id->tenant, id->event_id);
+	content = event_content_of(ev);
+	return key_in(group_no, seed, KEY_OF_CONTENT, id->tenant,
+		      key_span(&content));
 }
 
 /*

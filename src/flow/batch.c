@@ -225,16 +225,10 @@ bool batch_owes_payloads(const struct batch *b)
 	return false;
 }
 
-enum err batch_save(struct batch *b)
+static enum err save(struct batch *b)
 {
-	bool dirty = any(b->strays);
-	enum err e;
+	enum err e = store_begin(b->store);
 
-	for (unsigned i = 0; i < b->groups_len; i++)
-		dirty |= any(&b->groups[i].unsaved);
-	if (!dirty && !batch_owes_payloads(b))
-		return OK;
-	e = store_begin(b->store);
 	if (e)
 		return e;
 	forget_changes(b);
@@ -245,4 +239,22 @@ enum err batch_save(struct batch *b)
 		forget_changes(b);
 	}
 	return e;
+}
+
+enum err batch_save(struct batch *b)
+{
+	bool dirty = any(b->strays);
+
+	for (unsigned i = 0; i < b->groups_len; i++)
+		dirty |= any(&b->groups[i].unsaved);
+	return dirty || batch_owes_payloads(b) ? save(b) : OK;
+}
+
+enum err batch_save_clock(struct batch *b)
+{
+	int64_t waiting = 0;
+
+	for (unsigned i = 0; i < b->groups_len; i++)
+		waiting += b->groups[i].pending_rows;
+	return waiting ? save(b) : OK;
 }

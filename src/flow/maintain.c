@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "store/attempt.h"
 #include "store/group.h"
+#include "store/letter.h"
 #include "store/marker.h"
 #include "store/order.h"
 #include "store/space.h"
@@ -10,6 +11,7 @@
 #define SWEEP_MS	1000
 #define SWEEP_AGAIN_MS	50	/* a slice was full: there is more */
 #define SAVE_MS		60000
+#define CLOCK_MS	10000	/* what a short boot takes from what waits */
 #define IDLE_MS		5000
 #define WAL_ALARM_BYTES	((int64_t)64 << 20)
 
@@ -44,6 +46,21 @@ static enum err sweep_rest(struct maintain *m, int64_t now_ms,
 		e = store_commit(st);
 	if (!e)
 		m->order_cursor = cursor;
+	return e;
+}
+
+/* What operators and replays moved is counted again. */
+static enum err count_letters(struct maintain *m)
+{
+	struct batch *b = m->batch;
+	enum err e = OK;
+
+	if (!letter_were_moved(b->store))
+		return OK;
+	for (unsigned i = 0; !e && i < b->groups_len; i++)
+		e = letter_totals(b->store, b->groups[i].record.group_no,
+				  &b->groups[i].open_letters,
+				  &b->groups[i].kept_letters);
 	return e;
 }
 
@@ -110,10 +127,18 @@ enum err maintain_turn(struct maintain *m, uint64_t deliveries,
 	enum err e = checkpoint(m, deliveries, boot_ms);
 
 	m->batch->boot_ms = boot_ms;
+	if (!e && sweep_due)
+		e = count_letters(m);
 	if (!e && (boot_ms >= m->save_boot_ms ||
 		   (sweep_due && batch_owes_payloads(m->batch)))) {
 		m->save_boot_ms = boot_ms + SAVE_MS;
 		e = batch_save(m->batch);
+	}
+	if (!m->clock_boot_ms)
+		m->clock_boot_ms = boot_ms + CLOCK_MS;
+	if (!e && boot_ms >= m->clock_boot_ms) {
+		m->clock_boot_ms = boot_ms + CLOCK_MS;
+		e = batch_save_clock(m->batch);
 	}
 	if (!e && sweep_due) {
 		e = sweep(m, boot_ms);

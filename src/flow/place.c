@@ -4,9 +4,14 @@
 #include "store/attempt.h"
 #include "store/letter.h"
 
+/* As pending_totals() counts a row. */
 static int64_t event_bytes(const struct event *ev)
 {
-	return (int64_t)(ev->payload.len + ev->topic.len);
+	size_t n = ev->payload.len + ev->topic.len;
+
+	for (unsigned i = 0; i < ev->properties_len; i++)
+		n += ev->properties[i].name.len + ev->properties[i].value.len;
+	return (int64_t)n;
 }
 
 int64_t group_now_ms(const struct batch *b, const struct work *w)
@@ -40,7 +45,7 @@ static struct span order_key_of(const struct work *w)
 
 /* done */
 
-static enum err put_marker(struct batch *b, const struct work *w, int state)
+enum err put_marker(struct batch *b, const struct work *w, int state)
 {
 	const struct group *g = w->group;
 	const struct marker m = {
@@ -48,8 +53,12 @@ static enum err put_marker(struct batch *b, const struct work *w, int state)
 		.fingerprint = w->p.who.fingerprint,
 		.recipe = w->p.recipe,
 	};
-	enum err e = marker_put(b->store, &w->p.who.key, &m, b->now_ms,
-				g->config->ttl_ms);
+	/*
+	 * What waited was new by the ttl of then; a ttl that was raised since
+	 * must not find the marker that had expired.
+	 */
+	int64_t ttl_ms = is_delivery(w) ? g->config->ttl_ms : 0;
+	enum err e = marker_put(b->store, &w->p.who.key, &m, b->now_ms, ttl_ms);
 
 	if (!e)
 		w->group->change.counters.markers++;
@@ -163,6 +172,10 @@ enum err bury(struct batch *b, const struct work *w, enum dead_kind kind,
 	enum err e = keep ? put_letter(b, w, kind, type, attempts)
 			  : put_dead_marker(b, w, kind);
 
+	/* A history belongs to a letter: without one nothing would end it. */
+	if (!e && !keep && w->p.runs + attempts)
+		e = attempt_drop(b->store, &w->p.who.key,
+				 w->p.who.fingerprint);
 	if (!e)
 		e = drop_pending(b, w);
 	++*dead_counter(c, kind);

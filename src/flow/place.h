@@ -27,6 +27,10 @@ int64_t group_now_ms(const struct batch *b, const struct work *w);
 MUST_CHECK enum err note_run(struct batch *b, const struct work *w,
 			     const struct run *run);
 
+/* Part of getting to done or dead; enum marker_state, plus a dead kind. */
+MUST_CHECK enum err put_marker(struct batch *b, const struct work *w,
+			       int state);
+
 /* done: the effect stands. */
 MUST_CHECK enum err finish(struct batch *b, const struct work *w,
 			   const struct run *run);

@@ -1,6 +1,9 @@
 #include "flow/retry.h"
 
 #include "base/clock.h"
+#include "base/log.h"
+
+#define NOMEM_WAIT_MS	60000	/* what found no memory finds none at once */
 
 void retry_init(struct retry *r, const struct retry_options *o)
 {
@@ -47,6 +50,8 @@ int64_t retry_wait_ms(const struct retry *r, int64_t boot_ms)
 	const struct batch *b = &r->batch;
 	int64_t now = store_now_ms(b->store, boot_ms), wait = INT64_MAX;
 
+	if (boot_ms < r->hold_boot_ms)
+		return r->hold_boot_ms - boot_ms;
 	if (!r->review.over)
 		return 0;
 	for (unsigned i = 0; i < b->groups_len; i++) {
@@ -221,5 +226,10 @@ enum err retry_turn(struct retry *r, int64_t boot_ms)
 	b->stop_boot_ms = boot_ms + RETRY_TURN_MS;
 	e = r->review.over ? run_due(r)
 			   : review_turn(&r->review, b, &r->arena);
+	if (e == ERR_NOMEM) {
+		r->hold_boot_ms = boot_ms + NOMEM_WAIT_MS;
+		log_err("retry.memory", "action=wait in_ms=%d "
+			"advice=\"raise [limits] memory\"", NOMEM_WAIT_MS);
+	}
 	return e ? e : retry_refresh(r);
 }

@@ -45,9 +45,11 @@ static enum err review_row(struct review *v, struct batch *b,
 	}
 	now = retry_recheck(&g->config->retry, &h, p->due_ms,
 			  breaker_group_ms(&g->record.breaker, b->now_ms));
-	if (now.kind == VERDICT_BURY || p->crashes >= RETRY_CRASHES)
+	/* A replay is one attempt, whatever there were before. */
+	if ((now.kind == VERDICT_BURY && !p->letter_id) ||
+	    p->crashes >= RETRY_CRASHES)
 		return mark_over(b, g, p->id, a);
-	return now.due_ms < p->due_ms
+	return now.kind == VERDICT_WAIT && now.due_ms < p->due_ms
 		       ? pending_advance(b->store, p->id, now.due_ms) : OK;
 }
 
@@ -92,7 +94,7 @@ enum err review_turn(struct review *v, struct batch *b, struct arena *a)
 		return e;
 	*v = next;
 	if (v->over && v->orphans)
-		log_warn("pending.orphan", "n=%u action=keep: their groups are "
-			 "not configured", v->orphans);
+		log_warn("pending.orphan", "n=%u why=\"their groups are not "
+			 "configured\" action=keep", v->orphans);
 	return OK;
 }

@@ -103,22 +103,24 @@ static void judge_loss(struct session *s, const struct link_report *r,
 {
 	const char *id = s->config->broker.client_id;
 	bool quick = boot_ms - s->up_ms < QUICK_MS;
+	bool steady = boot_ms - s->up_ms >= STEADY_MS;
 
-	if (boot_ms - s->up_ms >= STEADY_MS)
+	if (steady)
 		s->losses = 0;
 	s->quick_losses = quick ? s->quick_losses + 1 : 0;
-	s->barren_losses = r->deliveries ? 0 : s->barren_losses + 1;
-	if (r->disconnect_code == 0x8e)
-		log_err("link.takeover", "client_id=%s: another client "
-			"connected with this client id; give one of them "
-			"another", id);
+	/* A quiet topic is no poison: what kills a connection does so soon. */
+	s->barren_losses = r->deliveries || steady ? 0 : s->barren_losses + 1;
+	if (r->disconnect_code == LINK_TAKEN_OVER)
+		log_err("link.takeover", "client_id=%s why=\"another client "
+			"connected with this client id\" advice=\"give one of "
+			"them another\"", id);
 	else if (s->quick_losses == QUICK_LOSSES)
-		log_err("link.takeover", "client_id=%s: closed %u times right "
-			"after CONNACK; probably another client uses this "
-			"client id", id, QUICK_LOSSES);
+		log_err("link.takeover", "client_id=%s losses=%u why=\"closed "
+			"right after CONNACK; probably another client uses "
+			"this client id\"", id, QUICK_LOSSES);
 	if (s->barren_losses == BARREN_LOSSES)
-		log_err("broker.poison", "the connection ended %u times after "
-			"CONNACK without one delivery; action=back_off "
+		log_err("broker.poison", "losses=%u why=\"each connection ended "
+			"after CONNACK without one delivery\" action=back_off "
 			"in_ms=%d", BARREN_LOSSES, BARREN_WAIT_MS);
 }
 
@@ -131,8 +133,6 @@ static void on_loss(struct session *s, int64_t boot_ms)
 		judge_loss(s, r, boot_ms);
 	go_away(s, *why.text ? why.text : "closed by the broker", boot_ms);
 }
-
-/* connecting */
 
 static enum err try_address(struct session *s, int64_t boot_ms)
 {
@@ -227,13 +227,12 @@ static void welcome(struct session *s, const struct link_report *r,
 		 b->url, b->client_id, r->session_present);
 	if (s->known && !r->session_present) {
 		s->ingest->batch.strays->sessions_lost++;
-		log_warn("session.lost", "the broker no longer knew the session "
-			 "of client_id=%s; what was published meanwhile is "
-			 "gone; action=subscribe", b->client_id);
+		log_warn("session.lost", "client_id=%s why=\"the broker no "
+			 "longer knew it; what was published meanwhile is "
+			 "gone\" action=subscribe", b->client_id);
 	}
 	if (r->session_expiry_s >= 0 && r->session_expiry_s < want)
-		log_warn("session.expiry", "the broker keeps the session for "
-			 "%lld s only, %lld s were asked for",
+		log_warn("session.expiry", "kept_s=%lld wanted_s=%lld",
 			 (long long)r->session_expiry_s, (long long)want);
 }
 
@@ -259,7 +258,8 @@ static enum err connecting(struct session *s, int64_t boot_ms)
 	e = subscribe_all(s);
 	if (e == ERR_BUSY)
 		return OK;		/* the next turn asks again */
-	if (e && e != ERR_LINK)
+	/* The link's own failures end the link, the store's the daemon. */
+	if (e && e != ERR_LINK && e != ERR_CONFIG)
 		return e;
 	welcome(s, link_report(l), boot_ms);
 	s->known = true;
@@ -267,8 +267,6 @@ static enum err connecting(struct session *s, int64_t boot_ms)
 		on_loss(s, boot_ms);
 	return OK;
 }
-
-/* steady */
 
 static void tick(struct session *s, int64_t boot_ms)
 {

@@ -4,6 +4,7 @@
 #include "base/crash.h"
 #include "core/retry.h"
 #include "place.h"
+#include "store/job.h"
 #include "store/letter.h"
 #include "store/order.h"
 #include "store/record.h"
@@ -103,6 +104,19 @@ static enum err attempt(struct batch *b, struct work *w, struct result *r)
 	return e ? e : store_event_keep(b->store);
 }
 
+/* It took the transaction down, or is to be believed only when alone. */
+static bool is_spoilt(struct batch *b, struct work *w, const struct result *r,
+		      enum settled *ret_how)
+{
+	if (store_in_transaction(b->store) && !(r->doubtful && !w->alone))
+		return false;
+	w->decided = !r->doubtful || w->alone;
+	w->alone = true;
+	w->result = *r;
+	*ret_how = SETTLED_NOT;
+	return true;
+}
+
 /* An event that found no room in a store without any is not too big. */
 static enum err is_stores_fault(struct batch *b)
 {
@@ -126,13 +140,8 @@ static enum err try(struct batch *b, struct work *w, enum settled *ret_how)
 
 	if (e)
 		return e;
-	if (!store_in_transaction(b->store) || (r.doubtful && !w->alone)) {
-		w->decided = !r.doubtful || w->alone;
-		w->alone = true;
-		w->result = r;
-		*ret_how = SETTLED_NOT;
+	if (is_spoilt(b, w, &r, ret_how))
 		return OK;
-	}
 	e = r.full ? is_stores_fault(b) : OK;
 	if (e)
 		return e;
@@ -250,12 +259,117 @@ static enum err settle_delivery(struct batch *b, struct work *w,
 	return settle_wanted(b, w, ret_how);
 }
 
+/* A replay: one attempt, and the letter is resolved or open again. */
+
+static enum err end_replay(struct batch *b, const struct work *w,
+			   enum job_result how)
+{
+	b->wrote = true;
+	return job_end_item(b->store, w->p.job_id, w->p.letter_id, w->p.id, how,
+			    b->now_ms);
+}
+
+/* Its own marker or another's: the event was done meanwhile. */
+static enum err was_done(struct batch *b, const struct work *w, bool *ret_done)
+{
+	struct marker m;
+	enum err e = marker_find(b->store, &w->p.who.key, b->now_ms,
+				 w->group->config->ttl_ms, &m, ret_done);
+
+	if (!e && *ret_done)
+		*ret_done = m.state < MARKER_DEAD;
+	return e;
+}
+
+static enum err fail_replay(struct batch *b, const struct work *w,
+			    const struct error_type *type, unsigned attempts)
+{
+	enum err e = letter_note_replay(b->store, w->p.letter_id, type,
+					attempts);
+
+	return e ? e : end_replay(b, w, JOB_FAILED);
+}
+
+static enum err carry_out_replay(struct batch *b, const struct work *w,
+				 const struct run *run, bool conflict)
+{
+	struct group_change *c = &w->group->change;
+	const struct result *r = &run->result;
+	enum err e;
+
+	count_attempt(&c->counters, r->outcome);
+	breaker_note(&c->breaker, r->outcome, &w->p.who.key, b->now_ms);
+	e = note_run(b, w, run);
+	if (!e && r->outcome != OUTCOME_OK)
+		return fail_replay(b, w, &r->type, w->p.attempts + 1);
+	c->counters.done++;
+	/* A conflict's id belongs to the event that came first. */
+	if (!e && !conflict && !w->group->config->natural)
+		e = put_marker(b, w, MARKER_DONE);
+	if (!e)
+		e = letter_note_replay(b->store, w->p.letter_id, &r->type,
+				       w->p.attempts + 1);
+	return e ? e : end_replay(b, w, JOB_DONE);
+}
+
+static enum err run_replay(struct batch *b, struct work *w, bool conflict,
+			   enum settled *ret_how)
+{
+	struct result r = w->result;
+	int64_t before = clock_boot_ms();
+	enum err e = w->decided ? OK : attempt(b, w, &r);
+
+	if (e)
+		return e;
+	b->wrote = true;
+	if (is_spoilt(b, w, &r, ret_how))
+		return OK;
+	return carry_out_replay(b, w, &(struct run){ r, clock_boot_ms() -
+							 before }, conflict);
+}
+
+/* Overtaken since: superseded, or failed once more; handled if so wanted. */
+static enum err end_stale_replay(struct batch *b, const struct work *w)
+{
+	static const struct error_type stale = { "order.stale" };
+
+	if (w->group->config->stale == STALE_BURY)
+		return fail_replay(b, w, &stale, w->p.attempts);
+	w->group->change.counters.superseded++;
+	return end_replay(b, w, JOB_SUPPRESSED);
+}
+
+static enum err settle_replay(struct batch *b, struct work *w,
+			      enum settled *ret_how)
+{
+	bool conflict = false, done = false;
+	enum err e = letter_is_conflict(b->store, w->p.letter_id, &conflict);
+
+	if (!e && !conflict)
+		e = was_done(b, w, &done);
+	if (!e && !done && w->order.by.data)
+		e = order_is_stale(b->store, &w->order, &w->stale);
+	if (e)
+		return e;
+	if (done)
+		return end_replay(b, w, JOB_SUPPRESSED);
+	if (*w->order.poison.text)
+		return fail_replay(b, w, &w->order.poison, w->p.attempts);
+	if (w->stale && w->group->config->stale != STALE_HANDLE)
+		return end_stale_replay(b, w);
+	if (is_held(w) || is_late(b, w))
+		return OK;
+	return run_replay(b, w, conflict, ret_how);
+}
+
 /* What the policy as it is now does not let wait: no run, no new history. */
 static enum err settle_over(struct batch *b, const struct work *w)
 {
 	static const struct error_type crash = { "handler.crash" };
 
 	b->wrote = true;
+	if (w->p.letter_id)
+		return fail_replay(b, w, &crash, w->p.attempts);
 	if (w->p.crashes >= RETRY_CRASHES)
 		return bury(b, w, DEAD_CRASH_LOOP, &crash, w->p.attempts);
 	return bury(b, w, DEAD_EXHAUSTED, &w->p.last_type, w->p.attempts);
@@ -266,6 +380,8 @@ static enum err settle_pending(struct batch *b, struct work *w,
 {
 	if (w->over)
 		return settle_over(b, w);
+	if (w->p.letter_id)
+		return settle_replay(b, w, ret_how);
 	return settle_wanted(b, w, ret_how);
 }
 

@@ -154,7 +154,7 @@ void subscribe_on_suback(void *session, unsigned index, int code)
 	if (code == 1 || code == 2 || index >= s->filters_len)
 		return;
 	s->refused = true;
-	log_err("link.refused", "filter=%s code=%d: %s",
+	log_err("link.refused", "filter=%s code=%d why=\"%s\"",
 		log_topic(topic, span_str(s->filters[index])), code,
 		code ? "the broker does not let this client subscribe to it; "
 		       "check its access rules"

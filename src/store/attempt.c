@@ -3,16 +3,22 @@
 #include "database.h"
 
 /* Removes the attempts (from, to] of the event. */
-static enum err forget(struct store *st, const struct attempt_record *a,
-		       int64_t from, int64_t to)
+static enum err forget(struct store *st, const struct hash_key *key,
+		       uint64_t fingerprint, int64_t from, int64_t to)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_ATTEMPT_TRIM);
 
-	bind_key(q, 1, &a->key);
-	bind_int(q, 2, (int64_t)a->fingerprint);
+	bind_key(q, 1, key);
+	bind_int(q, 2, (int64_t)fingerprint);
 	bind_int(q, 3, from);
 	bind_int(q, 4, to);
 	return stmt_exec(st, q);
+}
+
+enum err attempt_drop(struct store *st, const struct hash_key *key,
+		      uint64_t fingerprint)
+{
+	return forget(st, key, fingerprint, 0, INT64_MAX);
 }
 
 /*
@@ -22,9 +28,9 @@ static enum err forget(struct store *st, const struct attempt_record *a,
 static enum err make_room(struct store *st, const struct attempt_record *a)
 {
 	if (a->n == 1)
-		return forget(st, a, 0, INT64_MAX);
+		return attempt_drop(st, &a->key, a->fingerprint);
 	if (a->n > ATTEMPT_KEEP_FIRST + ATTEMPT_KEEP_LAST)
-		return forget(st, a, ATTEMPT_KEEP_FIRST,
+		return forget(st, &a->key, a->fingerprint, ATTEMPT_KEEP_FIRST,
 			      (int64_t)a->n - ATTEMPT_KEEP_LAST);
 	return OK;
 }

@@ -40,6 +40,7 @@ struct sandbox {
 	int64_t deadline_ns;		/* monotonic */
 	int64_t steps_left;		/* of the progress handler */
 	bool out_of_time;
+	bool alters;			/* ALTER or DROP TABLE: this statement */
 };
 
 struct store {
@@ -61,6 +62,7 @@ struct store {
 
 	/* Whether there may be any: set with the first, never taken back. */
 	bool has_letters, has_pending;
+	bool letters_moved;	/* since letter_totals() were asked for */
 
 	struct generation generation[GENERATIONS];	/* newest first */
 	struct sandbox sandbox;

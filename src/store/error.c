@@ -37,6 +37,9 @@ enum err store_err(struct store *st, int rc)
 	if (!e)
 		return OK;
 	st->io_failed |= e == ERR_IO || e == ERR_CORRUPT;
+	/* It drops its cache then, which counts like another's write. */
+	if (e == ERR_FULL || e == ERR_NOMEM || e == ERR_IO)
+		st->data_version = 0;
 	err_say(&st->detail, e, "%s (SQLite %d)", sqlite3_errstr(rc), rc);
 	/* An error of the system below says more than SQLite's own word. */
 	if (e == ERR_IO && sqlite3_system_errno(st->db))

@@ -181,3 +181,20 @@ enum err group_longest_ttl(struct store *st, int64_t *ret_ms)
 
 	return stmt_int(st, q, ret_ms);
 }
+
+enum err group_list(struct store *st, group_line_fn *row_fn, void *arg)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_GROUP_LIST);
+	bool row = true;
+	enum err e = OK;
+
+	while (!e) {
+		e = stmt_row(st, q, &row);
+		if (e || !row)
+			break;
+		e = row_fn(arg, &(struct group_line){ col_int(q, 0),
+						      col_text(q, 1),
+						      col_int(q, 2) });
+	}
+	return e;
+}

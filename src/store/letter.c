@@ -2,6 +2,8 @@
 
 #include "database.h"
 #include "props.h"
+#include "store/attempt.h"
+#include "store/marker.h"
 
 static void bind_event(struct stmt *q, const struct event *ev,
 		       const struct hash_key *content)
@@ -67,6 +69,14 @@ enum err letter_totals(struct store *st, int64_t group_no, int64_t *ret_open,
 	return e;
 }
 
+bool letter_were_moved(struct store *st)
+{
+	bool moved = st->letters_moved;
+
+	st->letters_moved = false;
+	return moved;
+}
+
 enum err letter_thin(struct store *st, int64_t group_no, unsigned max,
 		     unsigned *ret_n)
 {
@@ -122,26 +132,227 @@ static struct letter row_letter(struct stmt *q)
 			   .qos = (uint8_t)col_int(q, 21),
 			   .retain = col_int(q, 22) },
 		.properties_text = col_text(q, 20),
+		.replays = col_int(q, 23),
+		.pulled_as = col_text(q, 24),
 	};
 }
 
-enum err letter_list(struct store *st, int64_t before_id, unsigned max,
-		     letter_row_fn *row_fn, void *arg)
+static void bind_filter(struct stmt *q, const struct letter_filter *f,
+			int64_t before_id, int64_t floor_id)
 {
-	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_LIST);
-	bool row = true;
-	enum err e = OK;
-
 	bind_int(q, 1, before_id);
-	bind_int(q, 2, max);
-	while (!e) {
+	bind_int(q, 2, floor_id);
+	bind_int(q, 3, f->group_no);
+	bind_text(q, 4, f->tenant);
+	bind_text(q, 5, f->kind);
+	bind_text(q, 6, f->type);
+	bind_text(q, 7, f->state);
+	bind_text(q, 8, f->event_id);
+	bind_int(q, 9, f->since_wall_ms);
+	bind_int(q, 10, f->until_wall_ms);
+	bind_int(q, 11, f->id);
+}
+
+/* Where the window below *before_id ends; moves *before_id to the newest. */
+static enum err open_window(struct store *st, const struct letter_filter *f,
+			    int64_t *before_id, int64_t *ret_floor,
+			    bool *ret_last)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_RANGE);
+	bool row;
+	enum err e = stmt_row(st, q, &row);
+	int64_t first, last;
+
+	if (e)
+		return e;
+	first = f->id ? f->id : col_int(q, 0);
+	last = f->id ? f->id : col_int(q, 1);
+	if (*before_id > last)
+		*before_id = last + 1;
+	*ret_floor = *before_id - LETTER_WINDOW;
+	*ret_last = *ret_floor <= first;
+	return OK;
+}
+
+enum err letter_list(struct store *st, const struct letter_filter *f,
+		     int64_t *before_id, unsigned max, letter_row_fn *row_fn,
+		     void *arg)
+{
+	int64_t floor_id = 0;
+	bool row = true, last = false;
+	unsigned n = 0;
+	enum err e = open_window(st, f, before_id, &floor_id, &last);
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_LIST);
+
+	bind_filter(q, f, *before_id, floor_id);
+	bind_int(q, 12, max);
+	for (; !e; n++) {
 		e = stmt_row(st, q, &row);
 		if (e || !row)
 			break;
 		struct letter l = row_letter(q);
 
 		e = row_fn(arg, &l);
+		if (!e)
+			*before_id = l.id;
 	}
+	if (e == ERR_NO)
+		return OK;
+	if (!e && n < max)		/* the window is through */
+		*before_id = last ? 0 : floor_id;
+	return e;
+}
+
+enum err letter_summary(struct store *st, const struct letter_filter *f,
+			int64_t *before_id, letter_count_fn *row_fn, void *arg)
+{
+	int64_t floor_id = 0;
+	bool row = true, last = false;
+	enum err e = open_window(st, f, before_id, &floor_id, &last);
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_SUMMARY);
+
+	bind_filter(q, f, *before_id, floor_id);
+	while (!e) {
+		e = stmt_row(st, q, &row);
+		if (e || !row)
+			break;
+		e = row_fn(arg, &(struct letter_count){
+			.group = col_text(q, 0),
+			.kind = col_text(q, 1),
+			.type = col_text(q, 2),
+			.state = col_text(q, 3),
+			.n = col_int(q, 4),
+			.oldest_wall_ms = col_int(q, 5),
+			.newest_wall_ms = col_int(q, 6),
+		});
+	}
+	if (!e)
+		*before_id = last ? 0 : floor_id;
+	return e;
+}
+
+enum err letter_move(struct store *st, int64_t id, const char *from,
+		     const char *to, int64_t now_ms, uid_t uid)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_MOVE);
+
+	st->letters_moved = true;
+	bind_int(q, 1, id);
+	bind_text(q, 2, span_str(from));
+	bind_text(q, 3, span_str(to));
+	bind_int(q, 4, now_ms);
+	bind_int(q, 5, uid == LETTER_NOBODY ? -1 : (int64_t)uid);
+	return stmt_exec_one(st, q);
+}
+
+enum err letter_pulled(struct store *st, int64_t id, struct span as,
+		       int64_t now_ms, uid_t uid)
+{
+	enum err e = letter_move(st, id, "open", "discarded", now_ms, uid);
+
+	if (!e) {
+		struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_PULLED);
+
+		bind_int(q, 1, id);
+		bind_text(q, 2, as);
+		e = stmt_exec_one(st, q);
+	}
+	return e;
+}
+
+enum err letter_note_replay(struct store *st, int64_t id,
+			    const struct error_type *type, unsigned attempts)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_REPLAYED);
+
+	bind_int(q, 1, id);
+	bind_type(q, 2, type);
+	bind_int(q, 3, attempts);
+	return stmt_exec_one(st, q);
+}
+
+enum err letter_is_conflict(struct store *st, int64_t id, bool *ret_v)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_IS_CONFLICT);
+	int64_t v = 0;
+	enum err e;
+
+	bind_int(q, 1, id);
+	e = stmt_int(st, q, &v);
+	*ret_v = v;
+	return e;
+}
+
+struct scope {
+	struct hash_key key;
+	struct marker marker;
+	int64_t dead_ms, ttl_ms;
+	enum dead_kind kind;
+};
+
+static enum err find_scope(struct store *st, int64_t id, struct scope *ret_s)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_SCOPE);
+	bool row;
+	enum err e;
+
+	bind_int(q, 1, id);
+	e = stmt_row(st, q, &row);
+	if (e)
+		return e;
+	if (!row)
+		return err_say(&st->detail, ERR_GONE,
+			       "letter %lld is not discarded", (long long)id);
+	ret_s->key = col_key(q, 0);
+	ret_s->kind = kind_of(col_text(q, 3));
+	ret_s->marker = (struct marker){
+		.state = MARKER_DEAD + (int)ret_s->kind,
+		.fingerprint = (uint64_t)col_int(q, 1),
+		.recipe = col_int(q, 2),
+	};
+	ret_s->dead_ms = col_int(q, 4);
+	ret_s->ttl_ms = col_int(q, 5);
+	return OK;
+}
+
+/* The letter was the dead marker: within the ttl a plain one follows it. */
+static enum err leave_marker(struct store *st, const struct scope *s,
+			     int64_t now_ms)
+{
+	struct marker m;
+	bool found = false;
+	enum err e;
+
+	if (s->dead_ms + s->ttl_ms <= now_ms || s->kind == DEAD_CONFLICT)
+		return OK;
+	e = marker_find(st, &s->key, now_ms, s->ttl_ms, &m, &found);
+	if (e || found)
+		return e;
+	return marker_put(st, &s->key, &s->marker, now_ms, s->ttl_ms);
+}
+
+static enum err drop(struct store *st, enum stmt_id id_of_stmt, int64_t id,
+		     bool one)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, id_of_stmt);
+
+	bind_int(q, 1, id);
+	return one ? stmt_exec_one(st, q) : stmt_exec(st, q);
+}
+
+enum err letter_purge(struct store *st, int64_t id, int64_t now_ms)
+{
+	struct scope s;
+	enum err e = find_scope(st, id, &s);
+
+	if (!e)
+		e = leave_marker(st, &s, now_ms);
+	if (!e)
+		e = attempt_drop(st, &s.key, s.marker.fingerprint);
+	if (!e)
+		e = drop(st, STMT_LETTER_ITEMS_DROP, id, false);
+	if (!e)
+		e = drop(st, STMT_LETTER_DROP, id, true);
 	return e;
 }
 
@@ -162,7 +373,7 @@ enum err letter_show(struct store *st, int64_t id, letter_row_fn *row_fn,
 			       "them", (long long)id);
 	struct letter l = row_letter(q);
 
-	l.event.payload = col_blob(q, 23);
+	l.event.payload = col_blob(q, 25);
 	l.event.oversize = !l.event.payload.data;
 	return row_fn(arg, &l);
 }

@@ -87,6 +87,39 @@ enum err marker_put(struct store *st, const struct hash_key *key,
 	return stmt_exec_one(st, q);
 }
 
+enum err marker_list(struct store *st, const struct hash_key *key,
+		     marker_row_fn *row_fn, void *arg)
+{
+	enum err e = OK;
+
+	for (int i = 0; !e && i < GENERATIONS; i++) {
+		struct marker m;
+		bool found = false;
+
+		e = find_in(st, st->generation[i].no, key, &m, &found);
+		if (!e && found)
+			e = row_fn(arg, st->generation[i].no, &m);
+	}
+	return e;
+}
+
+enum err marker_forget(struct store *st, const struct hash_key *key,
+		       unsigned *ret_n)
+{
+	enum err e = OK;
+
+	*ret_n = 0;
+	for (int i = 0; !e && i < GENERATIONS; i++) {
+		struct stmt *q AUTO_RESET =
+			stmt_use(st, STMT_MARKER_FORGET_0 + i);
+
+		bind_key(q, 1, key);
+		e = stmt_exec(st, q);
+		*ret_n += e ? 0 : (unsigned)sqlite3_changes(st->db);
+	}
+	return e;
+}
+
 static struct generation *find_empty(struct store *st)
 {
 	for (int i = 0; i < GENERATIONS; i++)

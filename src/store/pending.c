@@ -121,8 +121,10 @@ static enum err load(struct store *st, struct stmt *q, struct arena *a,
 		.due_ms = col_int(q, 19),
 		.first_type = col_type(q, 20),
 		.last_type = col_type(q, 21),
-		.runs = (unsigned)col_int(q, 22),
-		.untouched = col_int(q, 23) != st->epoch,
+		.letter_id = col_int(q, 22),
+		.job_id = col_int(q, 23),
+		.runs = (unsigned)col_int(q, 24),
+		.untouched = col_int(q, 25) != st->epoch,
 	};
 	if (!load_spans(q, a, p))
 		return ERR_NOMEM;
@@ -222,6 +224,7 @@ enum err pending_scan(struct store *st, int64_t id, unsigned max,
 			.crashes = (unsigned)col_int(q, 4),
 			.window_ms = col_int(q, 5),
 			.due_ms = col_int(q, 6),
+			.letter_id = col_int(q, 7),
 		};
 	}
 	if (!e)
@@ -254,6 +257,79 @@ enum err pending_totals(struct store *st, int64_t group_no, int64_t *ret_rows,
 	if (!e) {
 		*ret_rows = col_int(q, 0);
 		*ret_bytes = col_int(q, 1);
+	}
+	return e;
+}
+
+static enum err list(struct store *st, struct stmt *q, pending_line_fn *row_fn,
+		     void *arg)
+{
+	bool row = true;
+	enum err e = OK;
+
+	while (!e) {
+		e = stmt_row(st, q, &row);
+		if (e || !row)
+			break;
+		e = row_fn(arg, &(struct pending_line){
+			.id = col_int(q, 0),
+			.group = col_text(q, 1),
+			.tenant = col_text(q, 2),
+			.event_id = col_text(q, 3),
+			.topic = col_text(q, 4),
+			.payload_bytes = col_int(q, 5),
+			.attempts = col_int(q, 6),
+			.due_ms = col_int(q, 7),
+			.last_type = col_text(q, 8),
+			.received_wall_ms = col_int(q, 9),
+		});
+	}
+	return e;
+}
+
+enum err pending_list(struct store *st, int64_t after_id, int64_t group_no,
+		      unsigned max, pending_line_fn *row_fn, void *arg)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_LIST);
+
+	bind_int(q, 1, after_id);
+	bind_int(q, 2, group_no);
+	bind_int(q, 3, max);
+	return list(st, q, row_fn, arg);
+}
+
+enum err pending_of_key(struct store *st, const struct hash_key *key,
+			pending_line_fn *row_fn, void *arg)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_OF_KEY);
+
+	bind_key(q, 1, key);
+	return list(st, q, row_fn, arg);
+}
+
+enum err pending_hurry(struct store *st, int64_t group_no, unsigned max,
+		       int64_t *after_id, unsigned *ret_n)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_PENDING_HURRY);
+	int64_t last = 0;
+	bool row = true;
+	unsigned n = 0;
+	enum err e = OK;
+
+	bind_int(q, 1, *after_id);
+	bind_int(q, 2, group_no);
+	bind_int(q, 3, max);
+	while (!e) {
+		e = stmt_row(st, q, &row);
+		if (e || !row)
+			break;
+		n++;
+		if (col_int(q, 0) > last)
+			last = col_int(q, 0);
+	}
+	if (!e) {
+		*ret_n = n;
+		*after_id = n == max ? last : 0;
 	}
 	return e;
 }

@@ -11,6 +11,10 @@
 
 #define PROGRESS_STEPS	1000
 
+/* The longest value a script may make; ours are bounded by max_payload. */
+#define SCRIPT_VALUE_MAX	(32 << 20)
+#define OUR_VALUE_MAX		1000000000	/* SQLite's own limit */
+
 static bool has_prefix(const char *name, const char *prefix)
 {
 	return name && !sqlite3_strnicmp(name, prefix, (int)strlen(prefix));
@@ -57,6 +61,13 @@ static int judge_rows(struct store *st, const char *table)
 	return SQLITE_OK;
 }
 
+/* What fts5 and rtree ask of the file they live in; nothing is set. */
+static bool is_question(const char *pragma, const char *value)
+{
+	return !value && (!sqlite3_stricmp(pragma, "data_version") ||
+			  !sqlite3_stricmp(pragma, "page_size"));
+}
+
 static int judge_script(struct store *st, int op, const char *a, const char *b)
 {
 	switch (op) {
@@ -75,16 +86,39 @@ static int judge_script(struct store *st, int op, const char *a, const char *b)
 	case SQLITE_SAVEPOINT:
 		return deny(st, "the transaction is mqonce's: leave out BEGIN, "
 			    "COMMIT, ROLLBACK and SAVEPOINT");
+	case SQLITE_PRAGMA:
+		if (is_question(a, b))
+			return SQLITE_OK;
+		/* fall through */
 	default:
 		return deny(st, "a handler may SELECT, INSERT, UPDATE and "
 			    "DELETE; tables are made in [store] schema files");
 	}
 }
 
-static bool is_catalogue(const char *table)
+static bool is_one_of(const char *name, const char *const list[], size_t n)
 {
-	return !sqlite3_stricmp(table, "sqlite_master") ||
-	       !sqlite3_stricmp(table, "sqlite_schema");
+	for (size_t i = 0; i < n; i++)
+		if (!sqlite3_stricmp(name, list[i]))
+			return true;
+	return false;
+}
+
+/*
+ * CREATE, ALTER and DROP edit the catalogues, which DEFENSIVE keeps from anyone
+ * else; ALTER and DROP also look after AUTOINCREMENT's table.
+ */
+static bool is_catalogue(const struct store *st, const char *table)
+{
+	static const char *const names[] = {
+		"sqlite_master", "sqlite_schema",
+		"sqlite_temp_master", "sqlite_temp_schema",
+	};
+	static const char *const altered[] = { "sqlite_sequence" };
+
+	return is_one_of(table, names, ARRAY_LEN(names)) ||
+	       (st->sandbox.alters &&
+		is_one_of(table, altered, ARRAY_LEN(altered)));
 }
 
 static int judge_object(struct store *st, const char *name, const char *table)
@@ -99,10 +133,13 @@ static int judge_object(struct store *st, const char *name, const char *table)
 static int judge_schema(struct store *st, int op, const char *a, const char *b)
 {
 	switch (op) {
+	case SQLITE_DROP_TABLE:
+		st->sandbox.alters = true;
+		return judge_object(st, a, NULL);
 	case SQLITE_CREATE_TABLE:
 	case SQLITE_CREATE_VIEW:
-	case SQLITE_DROP_TABLE:
 	case SQLITE_DROP_VIEW:
+	case SQLITE_DROP_VTABLE:
 		return judge_object(st, a, NULL);
 	case SQLITE_CREATE_INDEX:
 	case SQLITE_CREATE_TRIGGER:
@@ -110,6 +147,7 @@ static int judge_schema(struct store *st, int op, const char *a, const char *b)
 	case SQLITE_DROP_TRIGGER:
 		return judge_object(st, a, b);
 	case SQLITE_ALTER_TABLE:
+		st->sandbox.alters = true;
 		return judge_object(st, b, NULL);
 	case SQLITE_REINDEX:
 		return SQLITE_OK;
@@ -122,14 +160,17 @@ static int judge_schema(struct store *st, int op, const char *a, const char *b)
 	case SQLITE_INSERT:
 	case SQLITE_UPDATE:
 	case SQLITE_DELETE:
-		/* CREATE and DROP edit the catalogue; DEFENSIVE stops others. */
-		return is_catalogue(a) ? SQLITE_OK : judge_rows(st, a);
+		return is_catalogue(st, a) ? SQLITE_OK : judge_rows(st, a);
 	case SQLITE_SELECT:
 	case SQLITE_RECURSIVE:
 	case SQLITE_FUNCTION:
 	case SQLITE_TRANSACTION:
 	case SQLITE_SAVEPOINT:
 		return judge_script(st, op, a, b);
+	case SQLITE_PRAGMA:
+		if (is_question(a, b))
+			return SQLITE_OK;
+		/* fall through */
 	default:
 		return deny(st, "a schema file may make, change and fill "
 			    "tables, indexes, views and triggers; no TEMP, "
@@ -265,7 +306,6 @@ static void set_limits(struct store *st)
 	static const struct {
 		int what, value;
 	} limits[] = {
-		{ SQLITE_LIMIT_LENGTH, 32 << 20 },
 		{ SQLITE_LIMIT_SQL_LENGTH, 1 << 20 },
 		{ SQLITE_LIMIT_EXPR_DEPTH, 200 },
 		{ SQLITE_LIMIT_COMPOUND_SELECT, 50 },
@@ -298,10 +338,12 @@ void sandbox_enter(struct store *st, enum sandbox_mode mode,
 		.deadline_ns = now_ns() + timeout_ms * 1000000,
 		.steps_left = SANDBOX_STEPS,
 	};
+	sqlite3_limit(st->db, SQLITE_LIMIT_LENGTH, SCRIPT_VALUE_MAX);
 }
 
 void sandbox_leave(struct store *st)
 {
 	st->sandbox.mode = SANDBOX_OFF;
 	st->sandbox.attempt = NULL;
+	sqlite3_limit(st->db, SQLITE_LIMIT_LENGTH, OUR_VALUE_MAX);
 }

@@ -59,8 +59,11 @@ static enum err run_all(struct store *st, const char *file, const char *text,
 	while (*at) {
 		sqlite3_stmt *q = NULL;
 		const char *tail = at;
-		int rc = sqlite3_prepare_v2(st->db, at, -1, &q, &tail);
-		int offset = rc ? sqlite3_error_offset(st->db) : 0;
+		int rc, offset;
+
+		st->sandbox.alters = false;
+		rc = sqlite3_prepare_v2(st->db, at, -1, &q, &tail);
+		offset = rc ? sqlite3_error_offset(st->db) : 0;
 
 		while (!rc && q && (rc = sqlite3_step(q)) == SQLITE_ROW)
 			rc = SQLITE_OK;
@@ -96,12 +99,35 @@ static enum err check_foreign_keys(struct store *st, const char *file,
 	return e;
 }
 
+static enum err count_ours(struct store *st, int64_t *ret_n)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_SCHEMA_OURS);
+
+	return stmt_int(st, q, ret_n);
+}
+
+/* The authorizer is not shown what RENAME TO names either. */
+static enum err check_names(struct store *st, const char *file, int64_t before,
+			    struct err_detail *why)
+{
+	int64_t after = before;
+	enum err e = count_ours(st, &after);
+
+	if (!e && after != before)
+		return err_say(why, ERR_INPUT, "%s: not allowed: names that "
+			       "start with once_ belong to mqonce", file);
+	return e;
+}
+
 static enum err apply(struct store *st, const char *file, struct span text,
 		      struct err_detail *why)
 {
 	AUTO_FREE char *copy = strndup(text.data, text.len);
-	enum err e;
+	int64_t ours = 0;
+	enum err e = count_ours(st, &ours);
 
+	if (e)
+		return e;
 	if (!copy)
 		return ERR_NOMEM;
 	if (strlen(copy) != text.len)
@@ -109,6 +135,8 @@ static enum err apply(struct store *st, const char *file, struct span text,
 	sandbox_enter(st, SANDBOX_SCHEMA, NULL, SCHEMA_TIMEOUT_MS);
 	e = run_all(st, file, copy, why);
 	sandbox_leave(st);
+	if (!e)
+		e = check_names(st, file, ours, why);
 	return e ? e : check_foreign_keys(st, file, why);
 }
 

@@ -285,6 +285,7 @@ static const char *error_name(int rc)
 		NAME_(CONSTRAINT_TRIGGER), NAME_(CONSTRAINT_UNIQUE),
 		NAME_(CONSTRAINT_VTAB), NAME_(CONSTRAINT), NAME_(MISMATCH),
 		NAME_(RANGE), NAME_(AUTH), NAME_(SCHEMA), NAME_(ERROR),
+		NAME_(CORRUPT_VTAB), NAME_(LOCKED), NAME_(LOCKED_VTAB),
 #undef NAME_
 	};
 
@@ -318,10 +319,14 @@ static enum err judge(struct store *st, int rc, struct result *r)
 		r->doubtful = true;
 		r->full = (rc & 0xff) == SQLITE_FULL;
 		return OK;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-	case SQLITE_IOERR:
+	case SQLITE_LOCKED:		/* no other connection shares the cache */
+		break;
 	case SQLITE_CORRUPT:
+		if (rc == SQLITE_CORRUPT_VTAB)
+			break;		/* an index of the operator's, not the file */
+		return store_err(st, rc);
+	case SQLITE_BUSY:
+	case SQLITE_IOERR:
 	case SQLITE_NOTADB:
 	case SQLITE_READONLY:
 	case SQLITE_PERM:

@@ -8,6 +8,8 @@
 /* A reader or a slow checkpoint of the last owner; afterwards never a wait. */
 #define OPEN_BUSY_MS	5000
 
+#define CACHE_KIB	1500
+
 enum err store_exec(struct store *st, const char *sql)
 {
 	return store_err(st, sqlite3_exec(st->db, sql, NULL, NULL, NULL));
@@ -75,6 +77,17 @@ static enum err set_budget(struct store *st, int64_t max_size)
 	return e;
 }
 
+/* Part of the heap the library may have; what is read again costs little. */
+static enum err set_cache(struct store *st, int64_t memory)
+{
+	int64_t kib = memory ? memory / 4 / 1024 : CACHE_KIB;
+	char sql[64];
+
+	snprintf(sql, sizeof(sql), "PRAGMA cache_size = -%lld",
+		 (long long)(kib < CACHE_KIB ? kib : CACHE_KIB));
+	return store_exec(st, sql);
+}
+
 enum err store_configure(struct store *st, const struct store_options *o,
 			 struct err_detail *why)
 {
@@ -87,11 +100,14 @@ enum err store_configure(struct store *st, const struct store_options *o,
 			     "PRAGMA cell_size_check = ON;"
 			     "PRAGMA mmap_size = 0;"
 			     "PRAGMA temp_store = MEMORY;"
-			     "PRAGMA cache_size = -1500;"
+			     /* what a reader made of the WAL is given back */
+			     "PRAGMA journal_size_limit = 16777216;"
 			     "PRAGMA wal_autocheckpoint = 0;");
 	if (!e)
 		e = store_exec(st, o->secure_delete ? "PRAGMA secure_delete = ON"
 					      : "PRAGMA secure_delete = OFF");
+	if (!e)
+		e = set_cache(st, o->memory);
 	if (!e)
 		e = check_synchronous(st);
 	if (!e)

@@ -17,6 +17,13 @@ static enum err get_int(struct store *st, enum stmt_id id, int64_t *ret_v)
 	return stmt_int(st, q, ret_v);
 }
 
+/* Frames that a reader keeps from being used again lie on the disk too. */
+static int64_t stuck_frames(const struct store *st)
+{
+	return st->wal_frames > 2 * SPACE_RESTART_FRAMES
+		       ? st->wal_frames - 2 * SPACE_RESTART_FRAMES : 0;
+}
+
 enum err space_headroom(struct store *st, int64_t *ret_bytes)
 {
 	int64_t pages = 0, unused = 0;
@@ -25,8 +32,8 @@ enum err space_headroom(struct store *st, int64_t *ret_bytes)
 	if (!e)
 		e = get_int(st, STMT_FREE_COUNT, &unused);
 	if (!e)
-		*ret_bytes = (st->max_pages - pages + unused) *
-			     STORE_PAGE_BYTES;
+		*ret_bytes = (st->max_pages - pages + unused -
+			      stuck_frames(st)) * STORE_PAGE_BYTES;
 	return e;
 }
 

@@ -1,6 +1,3 @@
-#include <assert.h>
-#include <string.h>
-
 #include "database.h"
 
 #define MARKER_FIND(n)							\
@@ -22,18 +19,53 @@
 		"DELETE FROM once_marker_" #n " WHERE key IN (SELECT key" \
 		" FROM once_marker_" #n " ORDER BY key LIMIT ?1)" }
 
+/* A replay's payload stays in its letter; a mended one in the job's item. */
+#define MARKER_FORGET(n)						\
+	[STMT_MARKER_FORGET_##n] = { 1, 0,				\
+		"DELETE FROM once_marker_" #n " WHERE key = ?1" }
+
 #define PENDING_COLUMNS							\
-	"id, group_no, tenant, event_id, key, fingerprint, recipe, topic," \
-	" payload, content_type, correlation, properties, qos, retain,"	\
-	" received_wall_ms, received_sync, attempts, crashes, window_ms," \
-	" due_ms, first_type, last_type, runs, epoch"
+	"p.id, p.group_no, p.tenant, p.event_id, p.key, p.fingerprint,"	\
+	" p.recipe, p.topic, iif(p.letter_id IS NULL, p.payload,"	\
+	" coalesce(i.payload, l.payload)), p.content_type,"		\
+	" p.correlation, p.properties, p.qos, p.retain,"		\
+	" p.received_wall_ms, p.received_sync, p.attempts, p.crashes,"	\
+	" p.window_ms, p.due_ms, p.first_type, p.last_type,"		\
+	" p.letter_id, p.job_id, p.runs, p.epoch"
+#define PENDING_FROM							\
+	" FROM once_pending AS p"					\
+	" LEFT JOIN once_dead_letter AS l ON l.id = p.letter_id"	\
+	" LEFT JOIN once_job_item AS i"					\
+	" ON i.job_id = p.job_id AND i.letter_id = p.letter_id"
 
 #define LETTER_COLUMNS							\
 	"l.id, g.name, l.tenant, l.event_id, l.key, l.fingerprint,"	\
 	" l.kind, l.first_type, l.last_type, l.attempts, l.redeliveries," \
 	" l.state, l.first_seen_ms, l.first_seen_wall_ms, l.dead_ms,"	\
 	" l.dead_wall_ms, l.dead_sync, l.topic, l.payload_bytes,"	\
-	" l.content_type, l.properties, l.qos, l.retain"
+	" l.content_type, l.properties, l.qos, l.retain, l.replays,"	\
+	" l.pulled_as"
+
+#define LETTER_WHERE							\
+	" WHERE l.id < ?1 AND l.id >= ?2 AND (?3 = 0 OR l.group_no = ?3)" \
+	" AND (?4 IS NULL OR l.tenant = ?4)"				\
+	" AND (?5 IS NULL OR l.kind = ?5)"				\
+	" AND (?6 IS NULL OR l.last_type = ?6)"				\
+	" AND (?7 IS NULL OR l.state = ?7)"				\
+	" AND (?8 IS NULL OR l.event_id = ?8)"				\
+	" AND (?9 = 0 OR l.dead_wall_ms >= ?9)"				\
+	" AND (?10 = 0 OR l.dead_wall_ms < ?10)"			\
+	" AND (?11 = 0 OR l.id = ?11)"
+
+#define JOB_COLUMNS							\
+	"j.id, j.state, j.what, j.uid, j.rate, j.stop_after, j.made_ms,"	\
+	" j.made_wall_ms, j.done, j.failed, j.suppressed,"		\
+	" (SELECT count(*) FROM once_job_item AS i WHERE i.job_id = j.id"	\
+	"  AND i.state = 'waiting'),"					\
+	" (SELECT count(*) FROM once_job_item AS i WHERE i.job_id = j.id"	\
+	"  AND i.state = 'running'),"					\
+	" (SELECT count(*) FROM once_job_item AS i WHERE i.job_id = j.id"	\
+	"  AND i.state = 'cancelled')"
 
 static const struct {
 	int params, cols;	/* checked at open: drift fails there, not later */
@@ -97,13 +129,16 @@ static const struct {
 		"SELECT EXISTS (SELECT 1 FROM once_pending WHERE group_no = ?1)"
 		" OR EXISTS (SELECT 1 FROM once_dead_letter"
 		" WHERE group_no = ?1) OR EXISTS (SELECT 1 FROM once_counter"
-		" WHERE group_no = ?1 AND markers > 0)" },
+		" WHERE group_no = ?1 AND markers > 0) AND"
+		" (SELECT sum(markers) FROM once_counter) > 0" },
 
 	[STMT_GROUP_LONGEST_TTL] = { 0, 1,
 		"SELECT coalesce(max(ttl_ms), 0) FROM once_group" },
 
 	MARKER_FIND(0), MARKER_FIND(1), MARKER_FIND(2), MARKER_FIND(3),
 	MARKER_PUT(0), MARKER_PUT(1), MARKER_PUT(2), MARKER_PUT(3),
+	MARKER_FORGET(0), MARKER_FORGET(1), MARKER_FORGET(2),
+	MARKER_FORGET(3),
 	MARKER_DRAIN(0), MARKER_DRAIN(1), MARKER_DRAIN(2), MARKER_DRAIN(3),
 
 	[STMT_GENERATIONS] = { 0, 5,
@@ -163,22 +198,22 @@ static const struct {
 	[STMT_PENDING_DROP] = { 1, 0,
 		"DELETE FROM once_pending WHERE id = ?1" },
 
-	[STMT_PENDING_DUE] = { 3, 24,
-		"SELECT " PENDING_COLUMNS " FROM once_pending"
-		" WHERE group_no = ?1 AND due_ms <= ?2"
-		" ORDER BY due_ms LIMIT ?3" },
+	[STMT_PENDING_DUE] = { 3, 26,
+		"SELECT " PENDING_COLUMNS PENDING_FROM
+		" WHERE p.group_no = ?1 AND p.due_ms <= ?2"
+		" ORDER BY p.due_ms LIMIT ?3" },
 
-	[STMT_PENDING_AFTER] = { 3, 24,
-		"SELECT " PENDING_COLUMNS " FROM once_pending"
-		" WHERE group_no = ?1 AND (due_ms, id) > (?2, ?3)"
-		" ORDER BY due_ms, id LIMIT 1" },
+	[STMT_PENDING_AFTER] = { 3, 26,
+		"SELECT " PENDING_COLUMNS PENDING_FROM
+		" WHERE p.group_no = ?1 AND (p.due_ms, p.id) > (?2, ?3)"
+		" ORDER BY p.due_ms, p.id LIMIT 1" },
 
-	[STMT_PENDING_LOAD] = { 1, 24,
-		"SELECT " PENDING_COLUMNS " FROM once_pending WHERE id = ?1" },
+	[STMT_PENDING_LOAD] = { 1, 26,
+		"SELECT " PENDING_COLUMNS PENDING_FROM " WHERE p.id = ?1" },
 
-	[STMT_PENDING_SCAN] = { 2, 7,
+	[STMT_PENDING_SCAN] = { 2, 8,
 		"SELECT id, group_no, key, attempts, crashes, window_ms,"
-		" due_ms FROM once_pending WHERE id > ?1"
+		" due_ms, letter_id FROM once_pending WHERE id > ?1"
 		" ORDER BY id LIMIT ?2" },
 
 	[STMT_PENDING_NEXT] = { 1, 1,
@@ -186,7 +221,10 @@ static const struct {
 
 	[STMT_PENDING_TOTALS] = { 1, 2,
 		"SELECT count(*), coalesce(sum(length(payload)"
-		" + length(topic) + length(properties)), 0)"
+		" + length(CAST(topic AS BLOB))"
+		" + (SELECT coalesce(sum(length(CAST(p.value ->> 0 AS BLOB))"
+		" + length(CAST(p.value ->> 1 AS BLOB))), 0)"
+		" FROM json_each(properties) AS p)), 0)"
 		" FROM once_pending WHERE group_no = ?1" },
 
 	[STMT_ATTEMPT_PUT] = { 9, 0,
@@ -239,14 +277,60 @@ static const struct {
 		"UPDATE once_dead_letter SET payload = NULL WHERE id IN ("
 		" SELECT id FROM once_dead_letter WHERE group_no = ?1"
 		" AND state = 'open' AND (payload IS NULL) = 0"
+		" AND NOT EXISTS (SELECT 1 FROM once_job_item AS i"
+		" WHERE i.letter_id = once_dead_letter.id"
+		" AND i.state IN ('waiting', 'running'))"
 		" ORDER BY dead_ms LIMIT ?2)" },
 
-	[STMT_LETTER_LIST] = { 2, 23,
+	[STMT_LETTER_LIST] = { 12, 25,
 		"SELECT " LETTER_COLUMNS " FROM once_dead_letter AS l"
-		" JOIN once_group AS g USING (group_no)"
-		" WHERE l.id < ?1 ORDER BY l.id DESC LIMIT ?2" },
+		" JOIN once_group AS g USING (group_no)" LETTER_WHERE
+		" ORDER BY l.id DESC LIMIT ?12" },
 
-	[STMT_LETTER_SHOW] = { 1, 24,
+	[STMT_LETTER_SUMMARY] = { 11, 7,
+		"SELECT g.name, l.kind, l.last_type, l.state, count(*),"
+		" min(l.dead_wall_ms), max(l.dead_wall_ms)"
+		" FROM once_dead_letter AS l"
+		" JOIN once_group AS g USING (group_no)" LETTER_WHERE
+		" GROUP BY g.name, l.kind, l.last_type, l.state" },
+
+	[STMT_LETTER_RANGE] = { 0, 2,
+		"SELECT coalesce((SELECT min(id) FROM once_dead_letter), 0),"
+		" coalesce((SELECT max(id) FROM once_dead_letter), 0)" },
+
+	[STMT_LETTER_MOVE] = { 5, 0,
+		"UPDATE once_dead_letter SET state = ?3, changed_ms = ?4,"
+		" changed_by = iif(?5 < 0, changed_by, ?5),"
+		" replays = replays + (?3 = 'replaying')"
+		" WHERE id = ?1 AND state = ?2" },
+
+	[STMT_LETTER_PULLED] = { 2, 0,
+		"UPDATE once_dead_letter SET pulled_as = ?2 WHERE id = ?1" },
+
+	[STMT_LETTER_REPLAYED] = { 3, 0,
+		"UPDATE once_dead_letter SET attempts = ?3,"
+		" last_type = coalesce(?2, last_type)"
+		" WHERE id = ?1 AND state = 'replaying'" },
+
+	[STMT_LETTER_IS_CONFLICT] = { 1, 1,
+		"SELECT kind = 'conflict' FROM once_dead_letter"
+		" WHERE id = ?1" },
+
+	[STMT_LETTER_SCOPE] = { 1, 6,
+		"SELECT l.key, l.fingerprint, l.recipe, l.kind, l.dead_ms,"
+		" g.ttl_ms FROM once_dead_letter AS l"
+		" JOIN once_group AS g USING (group_no)"
+		" WHERE l.id = ?1 AND l.state = 'discarded'" },
+
+	[STMT_LETTER_DROP] = { 1, 0,
+		"DELETE FROM once_dead_letter"
+		" WHERE id = ?1 AND state = 'discarded'" },
+
+	[STMT_LETTER_ITEMS_DROP] = { 1, 0,
+		"DELETE FROM once_job_item WHERE letter_id = ?1"
+		" AND state NOT IN ('waiting', 'running')" },
+
+	[STMT_LETTER_SHOW] = { 1, 26,
 		"SELECT " LETTER_COLUMNS ", l.payload"
 		" FROM once_dead_letter AS l"
 		" JOIN once_group AS g USING (group_no) WHERE l.id = ?1" },
@@ -270,6 +354,121 @@ static const struct {
 		" AND NOT EXISTS (SELECT 1 FROM once_dead_letter AS l"
 		" WHERE l.order_key = once_order.key"
 		" AND l.state IN ('open', 'replaying'))" },
+
+	[STMT_PENDING_OF_KEY] = { 1, 10,
+		"SELECT p.id, g.name, p.tenant, p.event_id, p.topic,"
+		" length(p.payload), p.attempts, p.due_ms, p.last_type,"
+		" p.received_wall_ms FROM once_pending AS p"
+		" JOIN once_group AS g USING (group_no) WHERE p.key = ?1" },
+
+	[STMT_PENDING_HURRY] = { 3, 1,
+		"UPDATE once_pending SET due_ms = 0 WHERE id IN (SELECT id"
+		" FROM once_pending WHERE id > ?1 AND (?2 = 0 OR group_no = ?2)"
+		" ORDER BY id LIMIT ?3) RETURNING id" },
+
+	[STMT_JOB_PUT] = { 6, 1,
+		"INSERT INTO once_job (state, uid, made_ms, made_wall_ms, what,"
+		" rate, stop_after) VALUES ('stopped', ?1, ?2, ?3, ?4, ?5, ?6)"
+		" RETURNING id" },
+
+	/* The unique index refuses a letter of another open job. */
+	[STMT_JOB_ADD] = { 3, 0,
+		"INSERT OR IGNORE INTO once_job_item (job_id, letter_id, state,"
+		" payload) SELECT ?1, id, 'waiting', ?3 FROM once_dead_letter"
+		" WHERE id = ?2 AND state = 'open'"
+		" AND (payload IS NOT NULL OR ?3 IS NOT NULL)" },
+
+	[STMT_JOB_ITEM_MOVE] = { 4, 0,
+		"UPDATE once_job_item SET state = ?4"
+		" WHERE job_id = ?1 AND letter_id = ?2 AND state = ?3" },
+
+	[STMT_JOB_PENDING_PUT] = { 4, 0,
+		"INSERT INTO once_pending (group_no, tenant, event_id, key,"
+		" fingerprint, recipe, topic, payload, content_type,"
+		" correlation, properties, qos, retain, received_wall_ms,"
+		" received_sync, attempts, crashes, window_ms, due_ms, epoch,"
+		" first_type, last_type, letter_id, job_id, order_key, runs)"
+		" SELECT group_no, tenant, coalesce(event_id, ''), key,"
+		" fingerprint, recipe, topic, x'', content_type, correlation,"
+		" properties, qos, retain, first_seen_wall_ms, dead_sync,"
+		" attempts, 0, ?3, 0, ?4, first_type, last_type, id, ?1,"
+		" order_key, (SELECT coalesce(max(n), 0) FROM once_attempt AS a"
+		" WHERE a.key = l.key AND a.fingerprint = l.fingerprint)"
+		" FROM once_dead_letter AS l WHERE id = ?2 AND state = 'replaying'" },
+
+	[STMT_JOB_COUNT] = { 4, 0,
+		"UPDATE once_job SET done = done + ?2, failed = failed + ?3,"
+		" suppressed = suppressed + ?4 WHERE id = ?1" },
+
+	[STMT_JOB_STOP] = { 1, 0,
+		"UPDATE once_job SET state = 'stopped' WHERE id = ?1"
+		" AND state = 'running' AND stop_after > 0"
+		" AND failed >= stop_after" },
+
+	[STMT_JOB_MOVE] = { 4, 0,
+		"UPDATE once_job SET state = ?3, ended_ms = ?4,"
+		" stop_after = iif(?3 = 'running' AND failed > 0, 0,"
+		" stop_after)"
+		" WHERE id = ?1 AND (state = ?2"
+		" OR (?3 = 'cancelled' AND state = 'stopped'))" },
+
+	[STMT_JOB_FINISH] = { 2, 0,
+		"UPDATE once_job SET state = 'done', ended_ms = ?2"
+		" WHERE id = ?1 AND state = 'running' AND NOT EXISTS"
+		" (SELECT 1 FROM once_job_item WHERE job_id = ?1"
+		" AND state IN ('waiting', 'running'))" },
+
+	[STMT_JOB_CANCEL_LETTERS] = { 2, 0,
+		"UPDATE once_dead_letter SET state = 'open', changed_ms = ?2"
+		" WHERE state = 'replaying' AND id IN (SELECT letter_id"
+		" FROM once_job_item WHERE job_id = ?1"
+		" AND state = 'running')" },
+
+	[STMT_JOB_CANCEL_PENDING] = { 1, 0,
+		"DELETE FROM once_pending WHERE job_id = ?1" },
+
+	[STMT_JOB_CANCEL_ITEMS] = { 1, 0,
+		"UPDATE once_job_item SET state = 'cancelled'"
+		" WHERE job_id = ?1 AND state IN ('waiting', 'running')" },
+
+	/* Without the counts that take long: asked in each turn. */
+	[STMT_JOB_CURRENT] = { 0, 5,
+		"SELECT j.id, j.rate, j.stop_after, j.failed, (SELECT count(*) FROM once_job_item AS i"
+		" WHERE i.job_id = j.id AND i.state = 'running')"
+		" FROM once_job AS j WHERE j.state = 'running'"
+		" ORDER BY j.id LIMIT 1" },
+
+	[STMT_JOB_WAITING] = { 2, 1,
+		"SELECT letter_id FROM once_job_item WHERE job_id = ?1"
+		" AND state = 'waiting' ORDER BY letter_id LIMIT ?2" },
+
+	[STMT_JOB_LIST] = { 3, 14,
+		"SELECT " JOB_COLUMNS " FROM once_job AS j"
+		" WHERE j.id < ?1 AND (?2 = 0 OR j.id = ?2)"
+		" ORDER BY j.id DESC LIMIT ?3" },
+
+	[STMT_PENDING_LIST] = { 3, 10,
+		"SELECT p.id, g.name, p.tenant, p.event_id, p.topic,"
+		" length(p.payload), p.attempts, p.due_ms, p.last_type,"
+		" p.received_wall_ms FROM once_pending AS p"
+		" JOIN once_group AS g USING (group_no)"
+		" WHERE p.id > ?1 AND (?2 = 0 OR p.group_no = ?2)"
+		" ORDER BY p.id LIMIT ?3" },
+
+	[STMT_GROUP_LIST] = { 0, 3,
+		"SELECT group_no, name, ttl_ms FROM once_group"
+		" ORDER BY group_no" },
+
+	[STMT_AUDIT_PUT] = { 6, 1,
+		"INSERT INTO once_audit (at_ms, at_wall_ms, uid, act, what, n)"
+		" VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING id" },
+
+	[STMT_AUDIT_TRIM] = { 1, 0,
+		"DELETE FROM once_audit WHERE id <= ?1" },
+
+	[STMT_AUDIT_LIST] = { 2, 7,
+		"SELECT id, at_ms, at_wall_ms, uid, act, what, n"
+		" FROM once_audit WHERE id < ?1 ORDER BY id DESC LIMIT ?2" },
 
 	[STMT_COUNTER_ADD] = { 21, 0,
 		"INSERT INTO once_counter (group_no, received, done,"
@@ -333,6 +532,10 @@ static const struct {
 		" AND m.name NOT LIKE 'once~_%' ESCAPE '~'"
 		" AND f.\"table\" LIKE 'once~_%' ESCAPE '~' LIMIT 1" },
 
+	[STMT_SCHEMA_OURS] = { 0, 1,
+		"SELECT count(*) FROM sqlite_schema"
+		" WHERE name LIKE 'once~_%' ESCAPE '~'" },
+
 	/*
 	 * Never run: preparing it makes the two table-valued functions known,
 	 * which writes to the catalogue as the authorizer sees it and would
@@ -365,137 +568,4 @@ void stmt_finalize_all(struct store *st)
 {
 	for (int i = 0; i < STMT_COUNT; i++)
 		sqlite3_finalize(st->stmt[i].raw);
-}
-
-struct stmt *stmt_use(struct store *st, enum stmt_id id)
-{
-	struct stmt *q = &st->stmt[id];
-
-	assert(!sqlite3_stmt_busy(q->raw));
-	q->rc = SQLITE_OK;
-	return q;
-}
-
-void stmt_reset_(struct stmt **q)
-{
-	sqlite3_reset((*q)->raw);
-	sqlite3_clear_bindings((*q)->raw);
-}
-
-static void stick(struct stmt *q, int rc)
-{
-	if (q->rc == SQLITE_OK)
-		q->rc = rc;
-}
-
-void bind_int(struct stmt *q, int pos, int64_t v)
-{
-	stick(q, sqlite3_bind_int64(q->raw, pos, v));
-}
-
-void bind_text(struct stmt *q, int pos, struct span v)
-{
-	stick(q, sqlite3_bind_text64(q->raw, pos, v.data, v.len, SQLITE_STATIC,
-				     SQLITE_UTF8));
-}
-
-void bind_blob(struct stmt *q, int pos, struct span v)
-{
-	stick(q, sqlite3_bind_blob64(q->raw, pos, v.data, v.len,
-				     SQLITE_STATIC));
-}
-
-void bind_key(struct stmt *q, int pos, const struct hash_key *key)
-{
-	bind_blob(q, pos, span_of(key->bytes, sizeof(key->bytes)));
-}
-
-void bind_type(struct stmt *q, int pos, const struct error_type *t)
-{
-	bind_text(q, pos, span_str(*t->text ? t->text : NULL));
-}
-
-enum err stmt_exec(struct store *st, struct stmt *q)
-{
-	bool row;
-
-	return stmt_row(st, q, &row);
-}
-
-enum err stmt_exec_one(struct store *st, struct stmt *q)
-{
-	enum err e = stmt_exec(st, q);
-
-	if (!e && sqlite3_changes(st->db) != 1)
-		return err_say(&st->detail, ERR_GONE,
-			       "%s: statement %d changed %d rows, not one",
-			       err_text(ERR_GONE), (int)(q - st->stmt),
-			       sqlite3_changes(st->db));
-	return e;
-}
-
-enum err stmt_row(struct store *st, struct stmt *q, bool *ret_row)
-{
-	if (q->rc == SQLITE_OK || q->rc == SQLITE_ROW)
-		q->rc = sqlite3_step(q->raw);
-	*ret_row = q->rc == SQLITE_ROW;
-	return store_err(st, q->rc);
-}
-
-enum err stmt_int(struct store *st, struct stmt *q, int64_t *ret_v)
-{
-	bool row;
-	enum err e = stmt_row(st, q, &row);
-
-	if (e)
-		return e;
-	if (!row)
-		return err_say(&st->detail, ERR_GONE, "%s",
-			       err_text(ERR_GONE));
-	*ret_v = col_int(q, 0);
-	return OK;
-}
-
-int64_t col_int(struct stmt *q, int col)
-{
-	return sqlite3_column_int64(q->raw, col);
-}
-
-struct span col_text(struct stmt *q, int col)
-{
-	const void *p = sqlite3_column_text(q->raw, col);
-
-	return span_of(p, (size_t)sqlite3_column_bytes(q->raw, col));
-}
-
-struct span col_blob(struct stmt *q, int col)
-{
-	const void *p;
-
-	if (sqlite3_column_type(q->raw, col) == SQLITE_NULL)
-		return (struct span){ 0 };
-	p = sqlite3_column_blob(q->raw, col);
-	/* SQLite gives NULL for an empty blob, which is not an absent one. */
-	return span_of(p ? p : "",
-		       (size_t)sqlite3_column_bytes(q->raw, col));
-}
-
-struct hash_key col_key(struct stmt *q, int col)
-{
-	struct hash_key key = { 0 };
-	struct span s = col_blob(q, col);
-
-	if (s.len == sizeof(key.bytes))
-		memcpy(key.bytes, s.data, s.len);
-	return key;
-}
-
-struct error_type col_type(struct stmt *q, int col)
-{
-	struct error_type t = { "" };
-	struct span s = col_text(q, col);
-
-	if (s.data && s.len < sizeof(t.text))
-		memcpy(t.text, s.data, s.len + 1);
-	return t;
 }

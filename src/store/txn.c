@@ -16,9 +16,25 @@ enum err store_begin(struct store *st)
 	return run(st, STMT_BEGIN);
 }
 
+/* What is written to a file without a name is gone with this process. */
+static enum err check_in_place(struct store *st)
+{
+	int moved = 0;
+
+	if (!sqlite3_file_control(st->db, "main", SQLITE_FCNTL_HAS_MOVED,
+				  &moved) && moved)
+		return err_say(&st->detail, ERR_IO, "the file was removed or "
+			       "replaced while it was open; bring it back, or "
+			       "start anew");
+	return OK;
+}
+
 enum err store_commit(struct store *st)
 {
-	enum err e = run(st, STMT_COMMIT);
+	enum err e = check_in_place(st);
+
+	if (!e)
+		e = run(st, STMT_COMMIT);
 
 	if (e)
 		store_rollback(st);

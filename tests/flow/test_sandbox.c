@@ -134,6 +134,11 @@ static void hostile_schemas_are_refused(void **state)
 		"PRAGMA journal_mode = DELETE;",
 		"BEGIN;", "COMMIT;", "SAVEPOINT x;",
 		"ATTACH ':memory:' AS m;",
+		"DELETE FROM sqlite_sequence;",
+		"ALTER TABLE once_meta ADD COLUMN x;",
+		"ANALYZE;",
+		"CREATE TRIGGER tr AFTER INSERT ON t BEGIN"
+		" DELETE FROM once_marker_0; END; INSERT INTO t (a) VALUES (1);",
 		"DROP TABLE once_pending;",
 		"ALTER TABLE once_pending RENAME TO p;",
 		"ALTER TABLE t RENAME TO once_t;",
@@ -157,6 +162,37 @@ static void hostile_schemas_are_refused(void **state)
 		assert_true(store_in_transaction(st));
 		store_rollback(st);
 		assert_non_null(strstr(why.text, "b.sql"));
+	}
+}
+
+/* What the message for an edited file sends people to. */
+static void a_schema_can_be_changed_by_a_later_file(void **state)
+{
+	static const char *const rows[] = {
+		"ALTER TABLE t RENAME TO t2;",
+		"ALTER TABLE t RENAME COLUMN a TO c;",
+		"ALTER TABLE t ADD COLUMN c TEXT DEFAULT 'x';",
+		"ALTER TABLE t DROP COLUMN b;",
+		"CREATE TABLE c AS SELECT * FROM t;",
+		"CREATE VIRTUAL TABLE f USING fts5 (b); INSERT INTO f"
+		" VALUES ('x'); INSERT INTO f (f) VALUES ('optimize');"
+		" DROP TABLE f;",
+		"CREATE VIRTUAL TABLE r USING rtree (id, a, b);",
+		"CREATE UNIQUE INDEX i ON t (a) WHERE b; DROP INDEX i;",
+		"INSERT INTO u DEFAULT VALUES; DROP TABLE u;",
+		"ALTER TABLE u RENAME TO u2;",
+		"CREATE VIEW v AS SELECT * FROM t; DROP VIEW v;",
+		"",
+	};
+	struct store *st = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct err_detail why = { "" };
+
+		assert_ok(store_begin(st));
+		if (schema_apply(st, "b.sql", span_str(rows[i]), 0, &why))
+			fail_msg("%s: %s", rows[i], why.text);
+		store_rollback(st);
 	}
 }
 
@@ -197,6 +233,7 @@ int main(void)
 		T(hostile_statements_are_refused_with_file_and_line),
 		T(ordinary_statements_are_prepared),
 		T(hostile_schemas_are_refused),
+		T(a_schema_can_be_changed_by_a_later_file),
 		T(a_schema_file_is_applied_once_and_may_not_change),
 		T(triggers_and_views_cannot_lead_a_handler_to_our_tables),
 	};

@@ -260,7 +260,6 @@ a_reload_takes_the_new_configuration_and_keeps_a_good_one(void **state UNUSED)
 	gateway_file(g, "mqonce.conf", "[store]\npth = x\n");
 	kill(g->daemon, SIGHUP);
 	gateway_wait_log(g, "config.reload", 1, 10000);
-	gateway_wait_log(g, "link.up", 3, 10000);
 	publish(g, 1, 2);
 	gateway_wait(g, "SELECT count(*) FROM effect WHERE id = 'new-e1'", 1,
 		     10000);

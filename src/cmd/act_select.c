@@ -1,0 +1,99 @@
+/*
+ * Which letters a command is to change: the named ones, or those of a filter,
+ * slice by slice.  What dies after the first slice is not part of it.
+ */
+#include <stdio.h>
+
+#include "act_letters.h"
+
+static enum err gather(void *arg, const struct letter *l)
+{
+	struct letters_slice *s = arg;
+
+	if (!letters_match(s->q, l))
+		return OK;
+	if (s->len == LETTERS_SLICE)
+		return ERR_NO;
+	s->ids[s->len++] = l->id;
+	return OK;
+}
+
+/* "7,12,9": the next number; false behind the last one or what is none. */
+static bool next_id(const char *list, int64_t *at, int64_t *ret_id)
+{
+	int n = 0;
+	long long v;
+
+	if (sscanf(list + *at, "%lld%n", &v, &n) != 1 || v <= 0)
+		return false;
+	*at += n;
+	if (list[*at] == ',')
+		++*at;
+	*ret_id = v;
+	return true;
+}
+
+/* The named ones: each must be there and in the right state. */
+static enum err select_named(struct act *a, const struct act_context *c,
+			     struct letters_asked *q, struct letters_slice *s,
+			     const char *ids, bool *ret_more,
+			     struct err_detail *why)
+{
+	while (s->len < LETTERS_SLICE) {
+		unsigned before = s->len;
+		int64_t id = 0, from = INT64_MAX;
+		enum err e;
+
+		if (!next_id(ids, &a->cursor, &id)) {
+			*ret_more = false;
+			return ids[a->cursor] ? err_say(why, ERR_USAGE, "\"%s\" "
+				"is no list of numbers", ids) : OK;
+		}
+		q->filter.id = id;
+		e = letter_list(c->store, &q->filter, &from, 1, gather, s);
+		if (!e && s->len == before)
+			e = err_say(why, ERR_NO, "no letter %lld in state %.*s",
+				    (long long)id, SPAN_FMT(q->filter.state));
+		if (e)
+			return e;
+	}
+	*ret_more = true;
+	return OK;
+}
+
+static bool is_narrow(const struct act *a)
+{
+	static const char *const names[] = { "group", "tenant", "kind", "type",
+					     "topic", "since", "until",
+					     "event", "all" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (act_flag(a, names[i]))
+			return true;
+	return false;
+}
+
+enum err letters_select(struct act *a, const struct act_context *c,
+			const char *state, struct letters_slice *s,
+			bool *ret_more, struct err_detail *why)
+{
+	static struct letters_asked q;	/* the slice refers to it */
+	char ids[8192];
+	bool named = act_option(a, "ids", ids, sizeof(ids)).data;
+	enum err e = letters_asked(a, c, &q, why);
+
+	if (e)
+		return e;
+	if (!named && !is_narrow(a))
+		return err_say(why, ERR_USAGE, "name letters or a filter; "
+			       "--all means all of them");
+	q.filter.state = span_str(state);
+	s->q = &q;
+	if (named)
+		return select_named(a, c, &q, s, ids, ret_more, why);
+	if (!a->step)
+		a->cursor = INT64_MAX;
+	e = letter_list(c->store, &q.filter, &a->cursor, LETTERS_SLICE, gather, s);
+	*ret_more = a->cursor > 0;
+	return e;
+}

@@ -1,0 +1,67 @@
+#include "desk.h"
+
+#include "act.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+/* What one client asked for: an act, or the error that came of asking. */
+struct answer {
+	struct act *act;	/* NULL: refused */
+	struct err_detail why;
+	enum err refused;
+	uid_t uid;
+};
+
+static void *on_request(void *arg UNUSED, uid_t uid, struct span line)
+{
+	struct answer *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->uid = uid;
+	w->refused = act_new(line, &w->act, &w->why);
+	return w;
+}
+
+static size_t on_page(void *arg, void *answer, char *buf, size_t room,
+		      bool *ret_more)
+{
+	struct daemon *d = arg;
+	struct answer *w = answer;
+	const struct act_context c = {
+		.store = d->store, .config = d->config, .daemon = d,
+		.uid = w->uid, .boot_ms = clock_boot_ms(),
+	};
+	struct rows out;
+
+	rows_init(&out, buf, room);
+	if (w->act)
+		act_run(w->act, &c, &out, ret_more);
+	else
+		act_refuse(&out, w->refused, &w->why, ret_more);
+	return out.len;
+}
+
+static void on_end(void *arg UNUSED, void *answer)
+{
+	struct answer *w = answer;
+
+	act_free(w->act);
+	free(w);
+}
+
+void desk_open(struct daemon *d)
+{
+	const struct server_events ev = { d, on_request, on_page, on_end };
+	struct err_detail why = { "" };
+
+	if (server_open(d->config->store.socket, &ev, &d->server, &why))
+		log_err("socket.failed", "why=\"%s\" action=run_without",
+			why.text);
+}
+
+void desk_close(struct daemon *d)
+{
+	server_close(d->server);
+	d->server = NULL;
+}

@@ -1,0 +1,171 @@
+/* `dead pull`: letters into a file that is whole before they are marked. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask.h"
+
+#define MARKED_AT_ONCE	500
+
+struct pull {
+	FILE *file;
+	char *ids;		/* of the whole letters, with commas */
+	size_t ids_len, ids_size;
+	int64_t under_way, n;
+};
+
+static enum err note_id(struct pull *p)
+{
+	char id[24];
+	int n = snprintf(id, sizeof(id), "%" PRId64 ",", p->under_way);
+
+	if (p->ids_len + (size_t)n + 1 > p->ids_size) {
+		size_t size = p->ids_size ? p->ids_size * 2 : 4096;
+		char *more = realloc(p->ids, size);
+
+		if (!more)
+			return ERR_NOMEM;
+		p->ids = more;
+		p->ids_size = size;
+	}
+	memcpy(p->ids + p->ids_len, id, (size_t)n + 1);
+	p->ids_len += (size_t)n;
+	p->n++;
+	return OK;
+}
+
+/* A letter's row without its end, then its payload in pieces, then the end. */
+static enum err write_row(struct ask *k, struct json_value row)
+{
+	struct pull *p = k->arg;
+	struct json_value v, last;
+
+	if (!ask_field(row, "payload_base64", &v)) {
+		p->under_way = ask_number(row, "id");
+		fprintf(p->file, "%.*s,\"payload_base64\":\"",
+			(int)row.raw.len - 1, row.raw.data);
+		return ferror(p->file) ? ERR_IO : OK;
+	}
+	fwrite(v.raw.data, 1, v.raw.len, p->file);
+	if (!ask_field(row, "last", &last) || !span_is(last.raw, "true"))
+		return ferror(p->file) ? ERR_IO : OK;
+	fputs("\"}\n", p->file);
+	return ferror(p->file) ? ERR_IO : note_id(p);
+}
+
+static enum err sync_folder(const char *path)
+{
+	char copy[4096];
+	AUTO_CLOSE int fd = -1;
+
+	snprintf(copy, sizeof(copy), "%s", path);
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 || fsync(fd) ? ERR_IO : OK;
+}
+
+/* Under another name until it is whole and on the disk. */
+static enum err copy(struct ask *k, struct pull *p, const char *path,
+		     struct err_detail *why)
+{
+	char draft[4096];
+	int fd;
+	enum err e;
+
+	snprintf(draft, sizeof(draft), "%s.part", path);
+	if (access(path, F_OK) == 0)
+		return err_say(why, ERR_CREATE, "%s is there already; name "
+			       "another file", path);
+	fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	p->file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!p->file)
+		return err_say(why, ERR_CREATE, "%s: %s", draft,
+			       strerror(errno));
+	e = ask_send(k, why);
+	if (!e && (fflush(p->file) || fsync(fileno(p->file)) ||
+		   ferror(p->file)))
+		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", draft,
+			    strerror(errno));
+	if (fclose(p->file) && !e)
+		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", draft,
+			    strerror(errno));
+	if (!e && (rename(draft, path) || sync_folder(path)))
+		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", path,
+			    strerror(errno));
+	if (e)
+		unlink(draft);
+	return e;
+}
+
+static enum err keep_nothing(struct ask *k UNUSED, struct json_value row UNUSED)
+{
+	return OK;
+}
+
+/* The next few ids of the list, cut off with a NUL. */
+static char *cut_ids(char **rest)
+{
+	char *ids = *rest, *p = ids;
+
+	for (int i = 0; i < MARKED_AT_ONCE && *p; i++)
+		p = strchr(p, ',') + 1;
+	*rest = p;
+	if (p > ids)
+		p[-1] = '\0';
+	return ids;
+}
+
+static enum err mark(struct ask *k, struct pull *p, const char *path,
+		     struct err_detail *why)
+{
+	static const struct ask_spec spec = { .act = "dead pulled",
+					      .writes = true,
+					      .row = keep_nothing };
+	char *rest = p->ids;
+	enum err e = OK;
+
+	k->spec = &spec;
+	while (!e && rest && *rest) {
+		k->options_len = 0;
+		k->rows = 0;
+		e = ask_set(k, "ids", cut_ids(&rest), why);
+		if (!e)
+			e = ask_set(k, "out", path, why);
+		if (!e)
+			e = ask_send(k, why);
+	}
+	return e;
+}
+
+enum err cmd_dead_pull(const struct command_args *a, struct err_detail *why)
+{
+	static const struct ask_spec spec = {
+		.act = "dead pull", .row = write_row,
+		.options = "group= tenant= kind= type= topic= since= until= "
+			   "event= max= out=",
+	};
+	struct pull p = { 0 };
+	struct ask k;
+	char path[4096] = "";
+	enum err e = ask_open(&k, &spec, a, why);
+
+	k.arg = &p;
+	if (!e && !ask_get(&k, "out"))
+		e = err_say(why, ERR_USAGE, "dead pull needs --out FILE");
+	if (!e) {
+		snprintf(path, sizeof(path), "%s", ask_get(&k, "out"));
+		ask_unset(&k, "out");
+		e = copy(&k, &p, path, why);
+	}
+	if (!e)
+		e = mark(&k, &p, path, why);
+	if (!e)
+		printf("pulled %" PRId64 " letters to %s; they are discarded "
+		       "here: purge or restore them\n", p.n, path);
+	free(p.ids);
+	ask_close(&k);
+	return e;
+}

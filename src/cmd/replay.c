@@ -1,0 +1,299 @@
+/* `dead replay` and the jobs it makes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "daemon.h"
+#include "rows.h"
+
+#define POLL_MS		500
+#define MEND_MAX	((size_t)512 << 10)
+
+static const struct ask_column columns[] = {
+	{ "JOB", "job", ASK_NUMBER, 0, false },
+	{ "STATE", "state", ASK_TEXT, 0, false },
+	{ "WAITING", "waiting", ASK_NUMBER, 0, false },
+	{ "RUNNING", "running", ASK_NUMBER, 0, false },
+	{ "DONE", "done", ASK_NUMBER, 0, false },
+	{ "FAILED", "failed", ASK_NUMBER, 0, false },
+	{ "SUPPRESSED", "suppressed", ASK_NUMBER, 0, false },
+	{ "MADE", "made_wall_ms", ASK_TIME, 0, true },
+	{ "WHAT", "what", ASK_TEXT, 12, true },
+};
+
+#define JOB_SPEC(name, change)						\
+	{ .act = name, .writes = change, .options = "", .words = "ids",	\
+	  .columns = columns, .columns_len = ARRAY_LEN(columns),	\
+	  .empty = "no jobs" }
+
+enum err cmd_job_list(const struct command_args *a, struct err_detail *why)
+{
+	static const struct ask_spec spec = {
+		.act = "job list", .options = "", .columns = columns,
+		.columns_len = ARRAY_LEN(columns), .empty = "no jobs",
+	};
+
+	return ask_run(&spec, a, why);
+}
+
+enum err cmd_job_show(const struct command_args *a, struct err_detail *why)
+{
+	static const struct ask_spec spec = JOB_SPEC("job show", false);
+
+	return ask_run(&spec, a, why);
+}
+
+enum err cmd_job_cancel(const struct command_args *a, struct err_detail *why)
+{
+	static const struct ask_spec spec = JOB_SPEC("job cancel", true);
+
+	return ask_run(&spec, a, why);
+}
+
+enum err cmd_job_resume(const struct command_args *a, struct err_detail *why)
+{
+	static const struct ask_spec spec = JOB_SPEC("job resume", true);
+
+	return ask_run(&spec, a, why);
+}
+
+/* dead replay */
+
+struct made {			/* what the owner said */
+	int64_t job, taken, matched, skipped;
+};
+
+static enum err keep_made(struct ask *k, struct json_value row)
+{
+	struct made *m = k->arg;
+
+	*m = (struct made){
+		.job = ask_number(row, "job"),
+		.taken = ask_number(row, "taken"),
+		.matched = ask_number(row, "matched"),
+		.skipped = ask_number(row, "skipped"),
+	};
+	return OK;
+}
+
+/* The file's bytes as base64 in the option "mend". */
+static enum err take_mend(struct ask *k, char **ret_text,
+			  struct err_detail *why)
+{
+	const char *path = ask_get(k, "payload");
+	AUTO_FREE char *memory = NULL;
+	struct span bytes;
+	struct rows r;
+	enum err e;
+
+	if (!path)
+		return OK;
+	e = file_read(path, MEND_MAX, &memory, &bytes, why);
+	if (e)
+		return e;
+	*ret_text = malloc(bytes.len * 2 + 64);
+	if (!*ret_text)
+		return err_say(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+	rows_init(&r, *ret_text, bytes.len * 2 + 63);
+	row_begin(&r);
+	row_base64(&r, "m", bytes);		/* {"m":"..." */
+	(*ret_text)[r.len - 1] = '\0';
+	ask_unset(k, "payload");
+	return ask_set(k, "mend", *ret_text + strlen("{\"m\":\""), why);
+}
+
+/* waiting */
+
+struct progress {
+	int64_t total, ended, failed, suppressed;
+	char state[16];
+};
+
+static enum err keep_progress(struct ask *k, struct json_value row)
+{
+	struct progress *p = k->arg;
+
+	ask_text(row, "state", p->state, sizeof(p->state));
+	p->failed = ask_number(row, "failed");
+	p->suppressed = ask_number(row, "suppressed");
+	p->ended = ask_number(row, "done") + p->failed + p->suppressed;
+	p->total = p->ended + ask_number(row, "waiting") +
+		   ask_number(row, "running");
+	return OK;
+}
+
+static void print_progress(const struct progress *p, int64_t started_ms)
+{
+	int64_t spent = clock_boot_ms() - started_ms;
+	char bar[31], eta[CMD_AGE_SIZE] = "";
+	int n = p->total ? (int)(p->ended * 30 / p->total) : 30;
+
+	if (!isatty(STDOUT_FILENO))
+		return;
+	for (int i = 0; i < 30; i++)
+		bar[i] = i < n ? '#' : '.';
+	bar[30] = '\0';
+	if (p->ended)
+		cmd_age(eta, spent * (p->total - p->ended) / p->ended);
+	printf("\r[%s] %" PRId64 "/%" PRId64 ", failed %" PRId64
+	       ", left: %s   ", bar, p->ended, p->total, p->failed, eta);
+	fflush(stdout);
+}
+
+static enum err look(const struct command_args *a, int64_t job,
+		     struct progress *p, struct err_detail *why)
+{
+	static const struct ask_spec spec = { .act = "job show", .words = "ids",
+					      .options = "",
+					      .row = keep_progress };
+	char id[24];
+	char *argv[] = { id };
+	const struct command_args words = { a->config, 1, argv };
+	struct ask k;
+	enum err e;
+
+	snprintf(id, sizeof(id), "%" PRId64, job);
+	e = ask_open(&k, &spec, &words, why);
+	k.arg = p;
+	if (!e)
+		e = ask_send(&k, why);
+	ask_close(&k);
+	return e;
+}
+
+static enum err wait(const struct command_args *a, int64_t job,
+		     struct err_detail *why)
+{
+	const struct timespec pause = { 0, POLL_MS * 1000000L };
+	int64_t started = clock_boot_ms();
+	struct progress p = { .state = "running" };
+	enum err e = OK;
+
+	while (!e && !strcmp(p.state, "running")) {
+		e = look(a, job, &p, why);
+		if (!e)
+			print_progress(&p, started);
+		if (!e && !strcmp(p.state, "running"))
+			nanosleep(&pause, NULL);
+	}
+	if (e)
+		return e;
+	printf("%sjob %" PRId64 " %s: %" PRId64 " done, %" PRId64 " failed, %"
+	       PRId64 " suppressed\n", isatty(STDOUT_FILENO) ? "\n" : "", job,
+	       p.state, p.ended - p.failed - p.suppressed, p.failed,
+	       p.suppressed);
+	return p.failed ? err_say(why, ERR_NO, "%" PRId64 " letters failed "
+				  "again; `mqonce dead list` shows them",
+				  p.failed) : OK;
+}
+
+/* Without an owner: the flows run here until the job is through. */
+static enum err run_here(const struct config *c, struct err_detail *why)
+{
+	struct daemon *d = calloc(1, sizeof(*d));
+	bool started = true;
+	enum err e;
+
+	if (!d)
+		return err_say(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+	d->config = c;
+	e = daemon_open(d, why);
+	while (!e && !d->replay.idle) {
+		int64_t now = clock_boot_ms();
+
+		e = replay_turn(&d->replay, now, &started);
+		if (!e)
+			e = retry_refresh(&d->retry);
+		if (!e)
+			e = retry_turn(&d->retry, now);
+		if (!e && !started)
+			nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
+		if (e)
+			err_say(why, e, "%s", store_detail(d->store));
+	}
+	daemon_close(d, e);
+	free(d);
+	return e;
+}
+
+static enum err confirm(struct ask *k, struct made *m, struct err_detail *why)
+{
+	char question[64];
+	bool dry = ask_get(k, "dry-run");
+	enum err e;
+
+	if (ask_get(k, "yes") && !dry)
+		return OK;
+	ask_unset(k, "dry-run");
+	e = ask_set(k, "dry-run", "", why);
+	if (!e)
+		e = ask_send(k, why);
+	ask_unset(k, "dry-run");
+	k->rows = 0;
+	if (e)
+		return e;
+	if (dry) {
+		printf("would replay %" PRId64 "\n", m->matched);
+		return ERR_NO;		/* that is all */
+	}
+	snprintf(question, sizeof(question), "replay %" PRId64 " letters?",
+		 m->matched);
+	return cmd_confirm(question, false, why);
+}
+
+static enum err replay(struct ask *k, const struct command_args *a,
+		       struct err_detail *why)
+{
+	bool waits = ask_get(k, "wait");
+	bool dry = ask_get(k, "dry-run");
+	struct made m = { 0 };
+	enum err e;
+
+	k->arg = &m;
+	ask_unset(k, "wait");
+	e = confirm(k, &m, why);
+	if (dry)
+		return e == ERR_NO ? OK : e;
+	ask_unset(k, "yes");
+	if (!e)
+		e = ask_send(k, why);
+	if (e)
+		return e;
+	printf("job %" PRId64 ": %" PRId64 " letters", m.job, m.taken);
+	if (m.skipped)
+		printf(", %" PRId64 " left out (in another open job, see "
+		       "`mqonce job list`, or without a payload)", m.skipped);
+	putchar('\n');
+	if (!waits)
+		return OK;
+	fflush(stdout);
+	if (!k->owned)
+		e = run_here(k->config, why);
+	return e ? e : wait(a, m.job, why);
+}
+
+enum err cmd_dead_replay(const struct command_args *a, struct err_detail *why)
+{
+	static const struct ask_spec spec = {
+		.act = "dead replay", .writes = true, .words = "ids",
+		.options = "group= tenant= kind= type= topic= since= until= "
+			   "event= all dry-run yes wait rate= max= stop-after= "
+			   "external payload=",
+		.row = keep_made,
+	};
+	AUTO_FREE char *mend = NULL;
+	struct ask k;
+	enum err e = ask_open(&k, &spec, a, why);
+
+	if (!e)
+		e = take_mend(&k, &mend, why);
+	if (!e)
+		e = replay(&k, a, why);
+	ask_close(&k);
+	return e;
+}

@@ -1,0 +1,296 @@
+/* Operators at work while events flow, and clients that mean no good. */
+#include "../support/gateway.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/test.h"
+
+#define SCHEMA								\
+	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT, body TEXT) STRICT;" \
+	"CREATE TABLE switch (broken INTEGER) STRICT; INSERT INTO switch VALUES (1);"
+#define HANDLER								\
+	"INSERT INTO effect (id, body) VALUES (:event_id, :payload);"	\
+	"SELECT reject('broken') FROM switch WHERE broken"		\
+	" AND :payload ->> 'k' IS 'bad';"				\
+	"UPDATE switch SET broken = 0 WHERE :event_id = 'mend';"
+#define GROUP								\
+	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n" \
+	"redelivery_horizon = 3h\nttl = 24h\n"
+
+static struct gateway *g;
+static char out[1 << 20];
+
+static int setup(void **state UNUSED)
+{
+	signal(SIGPIPE, SIG_IGN);
+	g = gateway_new(&(struct gateway_options){ .groups = GROUP,
+		.schema = SCHEMA, .handler = HANDLER,
+		.broker = "reconnect_max = 1s\n" });
+	gateway_up(g);
+	return 0;
+}
+
+static int teardown(void **state UNUSED)
+{
+	gateway_free(g);
+	return 0;
+}
+
+static void publish(const char *payload)
+{
+	gateway_publish(g, "t", &payload, 1);
+}
+
+static void bury(int n)
+{
+	static char text[2000][48];
+	static const char *list[2000];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(text[i], sizeof(text[i]),
+			 "{\"id\":\"b%d\",\"k\":\"bad\"}", i);
+		list[i] = text[i];
+	}
+	gateway_publish(g, "t", list, (unsigned)n);
+	gateway_wait(g, "SELECT count(*) FROM once_dead_letter", n, 10000);
+}
+
+static void mend(void)
+{
+	publish("{\"id\":\"mend\"}");
+	gateway_wait(g, "SELECT count(*) FROM switch WHERE broken = 0", 1,
+		     10000);
+}
+
+static int run(const char *args)
+{
+	return gateway_command(g, out, sizeof(out), args);
+}
+
+static void says(const char *args, int status, const char *words)
+{
+	int s = run(args);
+
+	if (s != status || !strstr(out, words))
+		fail_msg("%s: status %d, \"%s\"", args, s, out);
+}
+
+/* The whole way of a letter: with the daemon up, then down. */
+static void letters_are_found_mended_and_replayed(void **state UNUSED)
+{
+	bury(5);
+	says("dead list", 0, "broken");
+	says("dead summary", 0, "5  in all");
+	says("dead list --json --max 1", 0, "\"event_id\":\"b4\"");
+	says("dead list --csv", 0, "id,state,age_ms");
+	says("dead list --kind poison", 0, "no dead letters");
+	says("dead show 1 --payload", 0, "{\"id\":\"b0\",\"k\":\"bad\"}");
+	says("dead replay 1 --yes --wait", 1, "1 letters failed again");
+	says("dead show 1", 0, "replays        1");
+	gateway_file(g, "mended.json", "{\"id\":\"b0\",\"k\":\"good\"}");
+	{
+		char args[256];
+
+		snprintf(args, sizeof(args), "dead replay 1 --payload "
+			 "%s/mended.json --yes --wait", g->dir);
+		says(args, 0, "1 done, 0 failed");
+	}
+	assert_int_equal(gateway_int(g, "SELECT count(*) FROM effect"
+		" WHERE id = 'b0' AND body LIKE '%good%'"), 1);
+	mend();
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+	says("dead replay --all --yes --wait", 0, "4 done, 0 failed");
+	says("job list", 0, "done");
+	says("dead list --state open", 0, "no dead letters");
+	says("audit list", 0, "dead replay");
+	assert_int_equal(gateway_int(g, "SELECT count(*) FROM effect"
+					" WHERE id LIKE 'b%'"), 5);
+}
+
+static void two_steps_take_a_letter_away(void **state UNUSED)
+{
+	bury(3);
+	says("dead discard", 64, "--all means all");
+	says("dead purge --all --count 3 --yes", 1, "nothing was purged");
+	says("dead discard 1,2 --yes", 0, "discard: 2");
+	says("dead discard 1 --yes", 1, "no letter 1 in state open");
+	says("dead restore 2 --yes", 0, "restore: 1");
+	says("dead purge --all --yes", 64, "--count");
+	says("dead purge --all --count 1 --yes", 0, "purge: 1");
+	says("event show --group g b0", 0, "marker");
+	says("dead discard --all", 64, "--yes");
+	says("dead discard --all --dry-run", 0, "would discard 2");
+	assert_int_equal(gateway_int(g, "SELECT count(*)"
+		" FROM once_dead_letter WHERE state = 'open'"), 2);
+}
+
+static void pulled_letters_are_in_the_file_before_they_are_marked(
+	void **state UNUSED)
+{
+	char args[256], path[128];
+	struct stat sb;
+
+	bury(700);
+	snprintf(path, sizeof(path), "%s/letters", g->dir);
+	snprintf(args, sizeof(args), "dead pull --max 600 --out %s", path);
+	says(args, 0, "pulled 600");
+	assert_int_equal(stat(path, &sb), 0);
+	assert_int_equal(sb.st_mode & 0777, 0600);
+	assert_int_equal(gateway_int(g, "SELECT count(*)"
+		" FROM once_dead_letter WHERE pulled_as IS NOT NULL"
+		" AND state = 'discarded'"), 600);
+	says(args, 73, "is there already");
+	says("dead pull --max 600 --out /dev/full/x", 73, "/dev/full/x");
+	says("dead pull --max 600 --out /nowhere/x", 73, "/nowhere/x");
+	assert_int_equal(gateway_int(g, "SELECT count(*)"
+		" FROM once_dead_letter WHERE state = 'open'"), 100);
+}
+
+static int knock(void)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/store/s.db.sock",
+		 g->dir);
+	assert_int_equal(connect(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	return fd;
+}
+
+/* CASE 43: nothing that a client does holds the daemon or the WAL. */
+static void slow_and_hostile_clients_hold_nothing(void **state UNUSED)
+{
+	static const char *const nonsense[] = {
+		"\n", "{}\n", "[1]\n", "{\"command\":1}\n",
+		"{\"command\":\"dead list\"", "{\"command\":\"no\"}\n",
+		"\xff\xfe\n", "{\"command\":\"dead list\",\"max\":\"x\"}\n",
+		"{\"command\":\"dead purge\",\"all\":\"\"}\n",
+	};
+	static char big[1 << 16];
+	int fds[6];
+
+	bury(2000);
+	for (size_t i = 0; i < ARRAY_LEN(nonsense); i++) {
+		int fd = knock();
+
+		assert_true(write(fd, nonsense[i], strlen(nonsense[i])) > 0);
+		close(fd);
+	}
+	/* Asks for much and reads nothing; sends without end. */
+	for (int i = 0; i < 5; i++) {
+		fds[i] = knock();
+		assert_true(write(fds[i], "{\"command\":\"dead list\"}\n", 24) > 0);
+	}
+	fds[5] = knock();
+	memset(big, 'x', sizeof(big));
+	for (int i = 0; i < 100; i++)
+		if (send(fds[5], big, sizeof(big), MSG_NOSIGNAL) < 0)
+			break;
+	/* Events flow, and others are served. */
+	publish("{\"id\":\"live\"}");
+	gateway_wait(g, "SELECT count(*) FROM effect WHERE id = 'live'", 1,
+		     5000);
+	says("dead summary", 0, "2000  in all");
+	for (int i = 0; i < 6; i++)
+		close(fds[i]);
+	assert_false(gateway_ended(g));
+	says("status", 0, "connected");
+}
+
+/* A reader that stops in the middle: paged, so nothing is pinned. */
+static void a_stopped_reader_pins_no_page(void **state UNUSED)
+{
+	char command[256];
+	FILE *f;
+
+	bury(2000);
+	snprintf(command, sizeof(command),
+		 "%s dead list --ndjson -c %s 2>/dev/null", g->program, g->conf);
+	f = popen(command, "r");
+	assert_non_null(f);
+	assert_true(fgetc(f) == '{');
+	for (int i = 0; i < 20; i++)
+		publish("{\"id\":\"live\"}");
+	mend();
+	/* An idle checkpoint moves all of the WAL in spite of the reader. */
+	gateway_wait_log(g, "link.up", 1, 1000);
+	sleep(7);
+	publish("{\"id\":\"after\"}");
+	gateway_wait(g, "SELECT count(*) FROM effect WHERE id = 'after'", 1,
+		     5000);
+	pclose(f);
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+}
+
+/* CASE 44: as root beside a daemon, no file of another owner appears. */
+static void commands_leave_no_file_behind(void **state UNUSED)
+{
+	char command[256];
+	FILE *f;
+	int n = 0;
+
+	bury(2);
+	says("dead list", 0, "broken");
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+	says("dead list", 0, "broken");
+	says("dead discard 1 --yes", 0, "discard: 1");
+	snprintf(command, sizeof(command), "ls -A %s/store", g->dir);
+	f = popen(command, "r");
+	while (f && fgets(out, sizeof(out), f)) {
+		out[strcspn(out, "\n")] = '\0';
+		if (strcmp(out, "s.db") && strcmp(out, "s.db-wal") &&
+		    strcmp(out, "s.db-shm") && strcmp(out, "s.db.lock") &&
+		    strcmp(out, "s.db.ballast"))
+			fail_msg("left behind: %s", out);
+		n++;
+	}
+	pclose(f);
+	assert_true(n >= 3);
+}
+
+static void live_events_flow_while_letters_are_replayed(void **state UNUSED)
+{
+	static char text[500][48];
+	static const char *list[500];
+
+	bury(2000);
+	mend();
+	says("dead replay --all --yes", 0, "job 1: 2000 letters");
+	for (int i = 0; i < 500; i++) {
+		snprintf(text[i], sizeof(text[i]), "{\"id\":\"live%d\"}", i);
+		list[i] = text[i];
+	}
+	gateway_publish(g, "t", list, 500);
+	gateway_wait(g, "SELECT count(*) FROM effect WHERE id LIKE 'live%'",
+		     500, 10000);
+	gateway_wait(g, "SELECT count(*) FROM once_job WHERE state = 'done'", 1,
+		     60000);
+	assert_int_equal(gateway_int(g, "SELECT count(DISTINCT id)"
+		" FROM effect WHERE id LIKE 'b%'"), 2000);
+	assert_int_equal(gateway_int(g, "SELECT count(*) FROM effect"
+					" WHERE id LIKE 'b%'"), 2000);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(letters_are_found_mended_and_replayed),
+		T(two_steps_take_a_letter_away),
+		T(pulled_letters_are_in_the_file_before_they_are_marked),
+		T(slow_and_hostile_clients_hold_nothing),
+		T(a_stopped_reader_pins_no_page),
+		T(commands_leave_no_file_behind),
+		T(live_events_flow_while_letters_are_replayed),
+	};
+
+	return cmocka_run_group_tests_name("operate", tests, NULL, NULL);
+}
