@@ -97,6 +97,10 @@ static const struct command {
 	  "Removes the markers of one event, so that it runs again when it "
 	  "comes again.\n\n  --yes  do not ask; for scripts\n" },
 	{ "group", "list", cmd_group_list, "", "groups and their counts", "" },
+	{ "group", "pause", cmd_group_pause, "GROUP",
+	  "its events wait, none is run", "" },
+	{ "group", "resume", cmd_group_resume, "GROUP", "let it run again",
+	  "" },
 	{ "audit", "list", cmd_audit_list, "", "what operators did", "" },
 	{ "version", NULL, cmd_version, "",
 	  "versions of this program and its libraries", "" },

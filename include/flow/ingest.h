@@ -17,7 +17,7 @@
 #define INGEST_STRAYS	64
 
 struct ingest {
-	struct link *link;	/* owned; NULL while there is no connection */
+	struct link *link;	/* NULL while there is none; ingest_fini() frees */
 	struct batch batch;
 	const struct limits_config *limits;	/* kept */
 	const char *client_id;			/* kept */

@@ -36,7 +36,4 @@ bool space_ballast_drop(struct store *st);	/* true: there was one */
 #define SPACE_RESTART_FRAMES	4000
 MUST_CHECK enum err space_checkpoint(struct store *st, int min_frames);
 
-/* Frames in the WAL after the last commit. */
-int space_wal_frames(const struct store *st);
-
 #endif

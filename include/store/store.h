@@ -103,10 +103,10 @@ MUST_CHECK enum err store_event_begin(struct store *st);
 MUST_CHECK enum err store_event_keep(struct store *st);
 MUST_CHECK enum err store_event_undo(struct store *st);
 
-/* Whether a file that is not this process's own connection wrote since. */
+/* Whether another connection wrote to the file since the last look. */
 MUST_CHECK enum err store_foreign_writer(struct store *st, bool *ret_seen);
 
-/* Counters of the connection: transactions committed that wrote, file sizes. */
+/* Sizes of the files, in bytes; 0 for one that is not there. */
 struct store_stats {
 	int64_t file_bytes, wal_bytes;
 };

@@ -24,6 +24,8 @@ static const struct act_spec specs[] = {
 	{ "job resume", true, act_job_resume },
 	{ "audit list", false, act_audit_list },
 	{ "group list", false, act_group_list },
+	{ "group pause", true, act_group_pause },
+	{ "group resume", true, act_group_resume },
 	{ "dead pull", false, act_dead_pull },
 	{ "dead pulled", true, act_dead_pulled },
 	{ "event show", false, act_event_show },

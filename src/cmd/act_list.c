@@ -1,4 +1,6 @@
 /* What waits, which groups there are, what operators did: looking only. */
+#include <stdio.h>
+
 #include "act.h"
 #include "store/audit.h"
 #include "store/counter.h"
@@ -57,10 +59,23 @@ enum err act_audit_list(struct act *a, const struct act_context *c,
 				     &p), ret_more);
 }
 
+/* A pending row's times stand still while its group's breaker is open. */
+static int64_t group_time_ms(const struct act_context *c, struct span name)
+{
+	int64_t now = store_now_ms(c->store, c->boot_ms);
+	struct group_record g;
+	char buf[72];
+
+	snprintf(buf, sizeof(buf), "%.*s", SPAN_FMT(name));
+	if (group_find(c->store, buf, &g))
+		return now;
+	return breaker_group_ms(&g.breaker, now);
+}
+
 static enum err pending_row(void *arg, const struct pending_line *l)
 {
 	struct page *p = arg;
-	int64_t now = store_now_ms(p->c->store, p->c->boot_ms);
+	int64_t now = group_time_ms(p->c, l->group);
 
 	row_begin(p->out);
 	row_int(p->out, "id", l->id);
@@ -102,8 +117,14 @@ static enum err group_row(void *arg, const struct group_line *l)
 {
 	struct page *p = arg;
 	int64_t rows = 0, bytes = 0;
+	struct group_record g;
 	struct counters k;
+	char name[72];
 	enum err e = counter_get(p->c->store, l->group_no, &k);
+
+	snprintf(name, sizeof(name), "%.*s", SPAN_FMT(l->name));
+	if (!e)
+		e = group_find(p->c->store, name, &g);
 
 	if (!e)
 		e = pending_totals(p->c->store, l->group_no, &rows, &bytes);
@@ -112,6 +133,9 @@ static enum err group_row(void *arg, const struct group_line *l)
 	row_begin(p->out);
 	row_text(p->out, "group", l->name);
 	row_bool(p->out, "configured", is_configured(p->c->config, l->name));
+	row_text(p->out, "state", span_str(g.paused ? "paused"
+					   : g.breaker.open ? "breaker open"
+							    : "running"));
 	row_int(p->out, "ttl_ms", l->ttl_ms);
 	row_int(p->out, "done", k.done);
 	row_int(p->out, "pending", rows);

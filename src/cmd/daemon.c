@@ -127,21 +127,14 @@ static enum err run_full(struct daemon *d, int64_t now)
 /* Failures of the store that pass; the others end the daemon. */
 static enum err survive(struct daemon *d, enum err e, int64_t now)
 {
-	switch (e) {
-	case OK:
-	case ERR_LINK:
-	case ERR_NOMEM:
-		return OK;
-	case ERR_BUSY:
-		if (d->gate == GATE_OPEN)
-			set_gate(d, GATE_LOCKED, now);
-		d->wake_ms = now + LOCKED_MS;
-		return OK;
-	case ERR_FULL:
+	if (e == ERR_FULL)
 		return run_full(d, now);
-	default:
-		return e;
-	}
+	if (e != ERR_BUSY)
+		return e == ERR_LINK || e == ERR_NOMEM ? OK : e;
+	if (d->gate == GATE_OPEN)
+		set_gate(d, GATE_LOCKED, now);
+	d->wake_ms = now + LOCKED_MS;
+	return OK;
 }
 
 /* Away for longer than a keepalive: leave, so that nothing is owed. */

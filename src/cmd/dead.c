@@ -16,7 +16,7 @@ static const struct ask_column list_columns[] = {
 	{ "GROUP", "group", ASK_TEXT, 8, false },
 	{ "KIND", "kind", ASK_TEXT, 0, false },
 	{ "TYPE", "last_type", ASK_TEXT, 20, false },
-	{ "TRIES", "attempts", ASK_NUMBER, 0, false },
+	{ "ATTEMPTS", "attempts", ASK_NUMBER, 0, false },
 	{ "EVENT", "event_id", ASK_TEXT, 9, false },
 	{ "DEAD AT", "dead_wall_ms", ASK_TIME, 0, true },
 	{ "STATE", "state", ASK_TEXT, 0, true },

@@ -1,4 +1,4 @@
-/* `pending list`, `group list`, `audit list`. */
+/* `pending list`, `group list`, `group pause`, `group resume`, `audit list`. */
 #include "ask.h"
 
 enum err cmd_pending_list(const struct command_args *a, struct err_detail *why)
@@ -7,7 +7,7 @@ enum err cmd_pending_list(const struct command_args *a, struct err_detail *why)
 		{ "ID", "id", ASK_NUMBER, 0, false },
 		{ "GROUP", "group", ASK_TEXT, 8, false },
 		{ "EVENT", "event_id", ASK_TEXT, 9, false },
-		{ "TRIES", "attempts", ASK_NUMBER, 0, false },
+		{ "ATTEMPTS", "attempts", ASK_NUMBER, 0, false },
 		{ "DUE IN", "due_in_ms", ASK_AGE, 0, false },
 		{ "TYPE", "last_type", ASK_TEXT, 16, false },
 		{ "RECEIVED", "received_wall_ms", ASK_TIME, 0, true },
@@ -26,6 +26,7 @@ enum err cmd_group_list(const struct command_args *a, struct err_detail *why)
 {
 	static const struct ask_column columns[] = {
 		{ "GROUP", "group", ASK_TEXT, 8, false },
+		{ "STATE", "state", ASK_TEXT, 0, false },
 		{ "CONFIGURED", "configured", ASK_TEXT, 0, false },
 		{ "DONE", "done", ASK_NUMBER, 0, false },
 		{ "PENDING", "pending", ASK_NUMBER, 0, false },
@@ -36,6 +37,26 @@ enum err cmd_group_list(const struct command_args *a, struct err_detail *why)
 		.columns = columns, .columns_len = ARRAY_LEN(columns),
 		.empty = "no groups; `mqonce run` makes those of the "
 			 "configuration",
+	};
+
+	return ask_run(&spec, a, why);
+}
+
+enum err cmd_group_pause(const struct command_args *a, struct err_detail *why)
+{
+	static const struct ask_spec spec = {
+		.act = "group pause", .writes = true, .options = "group=",
+		.words = "group",
+	};
+
+	return ask_run(&spec, a, why);
+}
+
+enum err cmd_group_resume(const struct command_args *a, struct err_detail *why)
+{
+	static const struct ask_spec spec = {
+		.act = "group resume", .writes = true, .options = "group=",
+		.words = "group",
 	};
 
 	return ask_run(&spec, a, why);

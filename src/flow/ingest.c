@@ -4,6 +4,7 @@
 
 #include "base/crash.h"
 #include "base/log.h"
+#include "core/topic.h"
 #include "store/space.h"
 
 void ingest_init(struct ingest *in, const struct ingest_options *o)
@@ -113,15 +114,6 @@ static void count_stray(struct ingest *in, const struct event *ev)
 		 log_topic(topic, ev->topic));
 }
 
-/* Below mqonce/<client_id>/ the daemon itself speaks: not for a group. */
-static bool is_own_topic(const struct ingest *in, struct span topic)
-{
-	struct span rest, head = span_cut(topic, '/', &rest);
-
-	return rest.data && span_is(head, "mqonce") &&
-	       span_is(span_cut(rest, '/', &rest), in->client_id);
-}
-
 void ingest_deliver(struct ingest *in, const struct event *delivered)
 {
 	struct batch *b = &in->batch;
@@ -129,8 +121,8 @@ void ingest_deliver(struct ingest *in, const struct event *delivered)
 	bool wanted = false;
 
 	in->deliveries++;
-	if (is_own_topic(in, delivered->topic))
-		return;
+	if (topic_is_own(delivered->topic, in->client_id))
+		return;		/* the daemon's own: for no group */
 	for (unsigned i = 0; !in->overflow && i < b->groups_len; i++) {
 		if (!group_wants(&b->groups[i], delivered->topic))
 			continue;

@@ -22,7 +22,7 @@ enum err filter_drop(struct store *st, const struct filter_owner *o,
 	bind_text(q, 1, span_str(o->broker));
 	bind_text(q, 2, span_str(o->client_id));
 	bind_text(q, 3, span_str(filter));
-	return stmt_exec(st, q);
+	return stmt_exec_one(st, q);
 }
 
 enum err filter_list(struct store *st, const struct filter_owner *o,

@@ -197,6 +197,7 @@ enum err marker_drain(struct store *st, int64_t now_ms, int64_t longest_ttl_ms,
 		      unsigned max_rows, unsigned *ret_n)
 {
 	const struct generation *g = find_expired(st, now_ms, longest_ttl_ms);
+	unsigned n = 0;
 	enum err e;
 
 	*ret_n = 0;
@@ -211,13 +212,15 @@ enum err marker_drain(struct store *st, int64_t now_ms, int64_t longest_ttl_ms,
 
 		bind_int(q, 1, max_rows);
 		e = stmt_exec(st, q);
-		*ret_n = e ? 0 : (unsigned)sqlite3_changes(st->db);
+		n = e ? 0 : (unsigned)sqlite3_changes(st->db);
 	}
-	if (!e && *ret_n < max_rows) {
+	if (!e && n < max_rows) {
 		struct stmt *q AUTO_RESET = stmt_use(st, STMT_GENERATION_EMPTY);
 
 		bind_int(q, 1, g->no);
 		e = stmt_exec_one(st, q);
 	}
-	return end(st, e);
+	e = end(st, e);
+	*ret_n = e ? 0 : n;	/* what was not committed did not go */
+	return e;
 }

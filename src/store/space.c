@@ -93,11 +93,6 @@ bool space_ballast_drop(struct store *st)
 	return unlink(path) == 0;
 }
 
-int space_wal_frames(const struct store *st)
-{
-	return st->wal_frames;
-}
-
 enum err space_checkpoint(struct store *st, int min_frames)
 {
 	int mode = st->wal_frames > SPACE_RESTART_FRAMES

@@ -178,7 +178,6 @@ static void no_neighbour_pays_at_any_position(void **state)
 	assert_string_equal(rig_text(r, "PRAGMA integrity_check"), "ok");
 }
 
-/* CASE 23 */
 static void of_three_statements_with_the_third_failing_none_is_kept(
 	void **state)
 {

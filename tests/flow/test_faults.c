@@ -112,7 +112,7 @@ static void an_error_at_any_sync_acknowledges_nothing(void **state)
 	sweep(*state, FAULT_SYNC, SQLITE_IOERR_FSYNC);
 }
 
-/* CASE 29: an exhausted event whose burial fails at any write. */
+/* An exhausted event whose burial fails at any write. */
 static void a_burial_that_fails_leaves_the_event_pending(void **state)
 {
 	static const enum fault_op ops[] = { FAULT_WRITE, FAULT_SYNC };

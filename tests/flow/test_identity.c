@@ -64,7 +64,6 @@ static int64_t letters(struct rig *r, const char *where)
 	return rig_int(r, sql);
 }
 
-/* CASE 24 */
 static void one_id_in_two_groups_has_two_effects_and_one_acknowledgement(
 	void **state)
 {

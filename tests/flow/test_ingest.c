@@ -90,7 +90,6 @@ static void nothing_is_read_without_the_lock(void **state)
 	assert_int_equal(effects(r), 1);
 }
 
-/* CASE 24 */
 static void one_id_twice_in_a_batch_has_one_effect_and_two_acknowledgements(
 	void **state)
 {
@@ -122,7 +121,7 @@ static int refuse_commit(void *arg)
 	return (*(int *)arg)-- > 0;
 }
 
-/* CASE 1, first half: whatever ends before COMMIT leaves nothing. */
+/* Whatever ends before COMMIT leaves nothing. */
 static void a_failed_commit_drops_the_link_with_nothing_sent(void **state)
 {
 	struct rig *r = *state;
@@ -143,7 +142,6 @@ static void a_failed_commit_drops_the_link_with_nothing_sent(void **state)
 	assert_int_equal(fake_broker.acked_len, 2);
 }
 
-/* CASE 1, second half */
 static void a_crash_between_commit_and_acknowledgement_has_no_second_effect(
 	void **state)
 {
@@ -161,7 +159,6 @@ static void a_crash_between_commit_and_acknowledgement_has_no_second_effect(
 	assert_int_equal(r->d.groups[0].unsaved.suppressed_done, 1);
 }
 
-/* CASE 13 */
 static void a_small_window_is_committed_when_the_socket_is_dry(void **state)
 {
 	struct rig *r = *state;
@@ -175,7 +172,7 @@ static void a_small_window_is_committed_when_the_socket_is_dry(void **state)
 	assert_int_equal(fake_broker.acked_len, 5);
 }
 
-/* CASE 14: the same PUBLISH again, in the session. */
+/* The same PUBLISH again, in the session. */
 static void a_resend_in_the_session_has_one_effect_and_a_puback_each(
 	void **state)
 {
@@ -223,7 +220,6 @@ static void duplicates_alone_write_nothing(void **state)
 			 10);
 }
 
-/* CASE 26 */
 static void sql_in_a_payload_and_a_topic_of_65535_bytes_are_data(void **state)
 {
 	static char topic[65536];

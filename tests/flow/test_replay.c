@@ -101,7 +101,6 @@ static int64_t count(struct rig *r, const char *table, const char *where)
 	return rig_int(r, sql);
 }
 
-/* CASE 34 */
 static void a_replay_runs_the_failed_group_only_and_resolves_the_letter(
 	void **state)
 {

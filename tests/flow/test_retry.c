@@ -48,7 +48,6 @@ static void mend(struct rig *r)
 	rig_exec(r, "UPDATE switch SET broken = 0");
 }
 
-/* CASE 4 and CASE 25 */
 static void a_transient_failure_succeeds_later_without_a_reconnect(void **state)
 {
 	struct rig *r = *state;
@@ -83,7 +82,6 @@ static void count_pending(void)
 	pending_at_flush = rig_int(watched, "SELECT count(*) FROM once_pending");
 }
 
-/* CASE 5 */
 static void acknowledgements_keep_their_order_when_the_first_fails(void **state)
 {
 	struct rig *r = watched = *state;
@@ -134,7 +132,6 @@ static void an_event_out_of_time_is_buried_as_exhausted(void **state)
 			 1);
 }
 
-/* CASE 31 */
 static void of_a_thousand_attempts_the_first_3_and_last_17_are_kept(
 	void **state)
 {
@@ -182,7 +179,6 @@ static void a_thousand_due_at_once_are_spread_and_bounded(void **state)
 				    " WHERE id = 'live'"), 1);
 }
 
-/* CASE 19 */
 static void a_redelivery_is_suppressed_until_the_ttl_and_runs_after_it(
 	void **state)
 {
@@ -320,11 +316,10 @@ static void histories_go_when_their_event_is_long_gone(void **state)
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM once_attempt"), 3);
 	fake_clock.boot_ms += 5 * HOUR_MS;
 	assert_ok(maintain_turn(&r->d.maintain, 9, fake_clock.boot_ms));
-	/* b still waits: its history stays (CASE 39). */
+	/* b still waits: its history stays. */
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM once_attempt"), 1);
 }
 
-/* CASE 38 */
 static void no_statement_of_the_hot_path_scans_a_table(void **state)
 {
 	static const int allowed[] = {

@@ -165,7 +165,7 @@ static int knock(void)
 	return fd;
 }
 
-/* CASE 43: nothing that a client does holds the daemon or the WAL. */
+/* Nothing that a client does holds the daemon or the WAL. */
 static void slow_and_hostile_clients_hold_nothing(void **state UNUSED)
 {
 	static const char *const nonsense[] = {
@@ -230,7 +230,7 @@ static void a_stopped_reader_pins_no_page(void **state UNUSED)
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 }
 
-/* CASE 44: as root beside a daemon, no file of another owner appears. */
+/* As root beside a daemon, no file of another owner appears. */
 static void commands_leave_no_file_behind(void **state UNUSED)
 {
 	char command[256];
