@@ -11,11 +11,16 @@
 
 #define CONFIG_DEFAULT "/etc/mqonce/mqonce.conf"
 #define NAME_SIZE      24 /* of a command's words */
+#define HELP_COLUMN    34 /* where the words about a command begin */
 
 #define FILTER_HELP							\
 	"  --group G --tenant T --kind K --type T --event ID --topic FILTER\n" \
-	"  --state open|replaying|resolved|discarded\n"			\
-	"  --since 2d --until 30m   died at most, at least so long ago\n"	\
+	TIME_HELP
+#define TIME_HELP							\
+	"  --since 2d --until 30m   died at most, at least so long ago\n"
+#define STATE_HELP							\
+	"  --state open|replaying|resolved|discarded\n"
+#define FORMAT_HELP							\
 	"  --json --ndjson --csv    for programs\n"
 #define CHANGE_HELP							\
 	"  --dry-run   only say how many letters it is about\n"		\
@@ -46,19 +51,23 @@ static const struct command {
 	  "configuration again.\n" },
 	{ "status", NULL, cmd_status, "", "connection, counts and depths",
 	  "Reads the store only; the daemon may run or not.\n" },
-	{ "dead", "list", cmd_dead_list, "[--utc]",
+	{ "dead", "list", cmd_dead_list, "[FILTER] [--utc]",
 	  "dead letters, newest first",
 	  "On a terminal, rows fit its width ($COLUMNS goes before it) and ~ "
 	  "stands where\nsomething is cut; elsewhere nothing is cut. A ? marks "
 	  "times of a clock that\nwas not set.\n\n"
-	  "  --utc  times in UTC, not local\n" },
+	  "  --utc      times in UTC, not local\n"
+	  "  --max N    the newest N only\n"
+	  FILTER_HELP STATE_HELP FORMAT_HELP },
 	{ "dead", "show", cmd_dead_show, "ID [--payload] [--utc]",
 	  "one dead letter with its history",
 	  "ID is the number that `mqonce dead list` shows.\n\n"
 	  "  --payload  also the event's properties and payload\n"
 	  "  --utc      times in UTC, not local\n" },
 	{ "dead", "summary", cmd_dead_summary, "[FILTER]",
-	  "how many of each sort", FILTER_HELP },
+	  "how many of each sort",
+	  "  --group G --tenant T --kind K --type T\n"
+	  TIME_HELP STATE_HELP FORMAT_HELP },
 	{ "dead", "discard", cmd_dead_discard, "ID...|FILTER|--all",
 	  "set letters aside; restore undoes it", CHANGE_HELP FILTER_HELP },
 	{ "dead", "restore", cmd_dead_restore, "ID...|FILTER|--all",
@@ -121,9 +130,15 @@ static void print_all_help(void)
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 		snprintf(left, sizeof(left), "%s %s",
 			 full_name(&commands[i], name), commands[i].usage);
-		printf("  %-34s%s\n", left, commands[i].help);
+		if (strlen(left) >= HELP_COLUMN)
+			printf("  %s\n  %*s%s\n", left, HELP_COLUMN, "",
+			       commands[i].help);
+		else
+			printf("  %-*s%s\n", HELP_COLUMN, left,
+			       commands[i].help);
 	}
-	printf("  %-34s%s\n", "help [COMMAND]", "this, or more about one");
+	printf("  %-*s%s\n", HELP_COLUMN, "help [COMMAND]",
+	       "this, or more about one");
 	printf("\nFILE is $MQONCE_CONF or " CONFIG_DEFAULT " unless given.\n"
 	       "Exit status: 0 yes, 1 no; others as in sysexits.h, with one "
 	       "line on stderr.\n");
@@ -246,6 +261,11 @@ static enum err help(int argc, char **argv, struct err_detail *why)
 	const struct command *c = find_command(argc, argv);
 	bool found = c;
 
+	/* For the manual's makers, so that it does not drift. */
+	if (argc == 1 && !strcmp(argv[0], "conf")) {
+		config_print_facts(stdout);
+		return OK;
+	}
 	if (!argc)
 		print_all_help();
 	if (c)

@@ -115,6 +115,9 @@ void config_free(struct config *c); /* safe on NULL */
 /* Every key with its value in force, as a file that config_parse() reads. */
 void config_print(const struct config *c, FILE *out);
 
+/* A line per known key: section, key, what it may be, help; tabs between. */
+void config_print_facts(FILE *out);
+
 /* The known part of what redelivery_horizon must cover, in milliseconds. */
 int64_t config_known_horizon_ms(const struct config *c);
 

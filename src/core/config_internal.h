@@ -3,6 +3,7 @@
 #define CORE_CONFIG_INTERNAL_H
 
 #include "base/arena.h"
+#include "base/parse.h"
 #include "core/config.h"
 
 enum key_type {
@@ -98,6 +99,10 @@ int config_line(const struct scope *s, const char *key);
 /* *ret_copy lives as long as the configuration. */
 MUST_CHECK enum err config_copy(struct parser *p, struct span s,
 				const char **ret_copy);
+
+/* config_value.c: @v as it is written for a key of @k's type. */
+const char *config_number_text(const struct key *k, char buf[PARSE_TEXT_SIZE],
+			       int64_t v);
 
 /* The steps, one file each: config_section.c, _value.c, _url.c, _check.c. */
 

@@ -69,7 +69,7 @@ static const char *number_form(const struct key *k)
 	       "\"infinite\"";
 }
 
-static const char *number_text(const struct key *k, char buf[PARSE_TEXT_SIZE],
+const char *config_number_text(const struct key *k, char buf[PARSE_TEXT_SIZE],
 			       int64_t v)
 {
 	if (k->type == KEY_SIZE)
@@ -102,8 +102,9 @@ static enum err set_number(struct parser *p, struct scope *s,
 	if (number < k->min || number > k->max)
 		return config_say(p, line,
 				  WHERE_FMT " is out of range; write %s to %s",
-				  WHERE(s, k, v), number_text(k, low, k->min),
-				  number_text(k, high, k->max));
+				  WHERE(s, k, v),
+				  config_number_text(k, low, k->min),
+				  config_number_text(k, high, k->max));
 	if (k->type == KEY_SECONDS && number % 1000)
 		return config_say(p, line,
 				  WHERE_FMT ": MQTT counts whole seconds here; "
