@@ -4,6 +4,8 @@ PROG		:= mqonce
 VERSION		:= 0.1.0
 PREFIX		?= /usr
 SBINDIR		?= $(PREFIX)/sbin
+MANDIR		?= $(PREFIX)/share/man
+COMPDIR		?= $(PREFIX)/share/bash-completion/completions
 SYSCONFDIR	?= /etc
 DESTDIR		?=
 CROSS_COMPILE	?=
@@ -58,7 +60,7 @@ Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash lint headers demo bench packages \
-	install clean help format FORCE
+	manual install clean help format FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -149,8 +151,11 @@ system: $(SYSTEM) $(B)/$(PROG)	## the real program against a real broker
 crash: $(CRASH) $(B)/$(PROG)-crash	## kills at random and at named points
 	$(Q)$(call run,$(CRASH))
 
-lint: headers			## layers, foreign headers, SQL in its place
+lint: headers $(B)/$(PROG)	## layers, foreign headers, SQL in its place, manual
 	$(Q)awk -f tests/lint/layers.awk $$(find src include -name '*.[ch]')
+	$(Q)sh tests/lint/manual.sh $(B)/$(PROG)
+manual: $(B)/$(PROG)		## bring the manual in line with the program
+	$(Q)sh tests/lint/manual.sh $(B)/$(PROG) write
 headers:
 	$(Q)for h in $$(find include src -name '*.h'); do \
 		$(CC) $(ALL_CPPFLAGS) -std=gnu17 $(WARN) -Werror -fsyntax-only \
@@ -162,8 +167,19 @@ demo: $(B)/$(PROG)		## the main job, told as a story
 bench: $(BENCH) $(B)/$(PROG)	## speed against a bare loop, as ratios
 	$(Q)$(B)/tests/bench/bench $(B)
 
-install: $(B)/$(PROG)		## into DESTDIR
+# A page as it is installed: without what is not built yet.
+$(B)/man/%: board/common/man/% board/common/man/built.sh
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)sh board/common/man/built.sh $< > $@
+
+install: $(B)/$(PROG) $(B)/man/mqonce.8 $(B)/man/mqonce.conf.5	## into DESTDIR
 	install -D -m 755 $(B)/$(PROG) $(DESTDIR)$(SBINDIR)/$(PROG)
+	install -D -m 644 $(B)/man/mqonce.8 $(DESTDIR)$(MANDIR)/man8/mqonce.8
+	install -D -m 644 $(B)/man/mqonce.conf.5 \
+		$(DESTDIR)$(MANDIR)/man5/mqonce.conf.5
+	install -D -m 644 board/common/completion/mqonce \
+		$(DESTDIR)$(COMPDIR)/mqonce
 	install -D -m 644 board/common/mqonce.conf \
 		$(DESTDIR)$(SYSCONFDIR)/mqonce/mqonce.conf.example
 
