@@ -100,11 +100,10 @@ static enum err set_number(struct parser *p, struct scope *s,
 		return config_say(p, line, WHERE_FMT ": write a whole number%s",
 				  WHERE(s, k, v), number_form(k));
 	if (number < k->min || number > k->max)
-		return config_say(p, line,
-				  WHERE_FMT " is out of range; write %s to %s",
-				  WHERE(s, k, v),
-				  config_number_text(k, low, k->min),
-				  config_number_text(k, high, k->max));
+		return config_say(
+			p, line, WHERE_FMT " is out of range; write %s to %s",
+			WHERE(s, k, v), config_number_text(k, low, k->min),
+			config_number_text(k, high, k->max));
 	if (k->type == KEY_SECONDS && number % 1000)
 		return config_say(p, line,
 				  WHERE_FMT ": MQTT counts whole seconds here; "
