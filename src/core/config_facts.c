@@ -14,6 +14,7 @@ static const char *type_text(enum key_type type)
 	case KEY_SECONDS: return "duration in whole seconds";
 	case KEY_SIZE: return "size";
 	case KEY_COUNT: return "number";
+	case KEY_MAX_DEAD: return "number, then stop or thin";
 	case KEY_CHOICE: return NULL; /* its words say it */
 	case KEY_FILTERS: return "topic filters";
 	case KEY_SELECTOR: return "selector";
@@ -43,7 +44,7 @@ static void print_facts(const struct key *k, FILE *out)
 		print_choices(k, out);
 	else if (type)
 		fputs(type, out);
-	if (k->max)
+	if (k->max && k->type != KEY_MAX_DEAD)
 		fprintf(out, ", %s to %s", config_number_text(k, low, k->min),
 			config_number_text(k, high, k->max));
 	if (k->required)
