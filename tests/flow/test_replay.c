@@ -272,6 +272,54 @@ static void a_crash_between_start_and_attempt_goes_on_after_it(void **state)
 	assert_int_equal(count(r, "once_job", "state = 'done'"), 1);
 }
 
+static void a_paused_group_holds_its_replays_too(void **state)
+{
+	struct rig *r = *state;
+
+	bury(r, 3);
+	mend(r);
+	assert_ok(store_begin(r->d.store));
+	assert_ok(group_pause(r->d.store, r->d.groups[0].record.group_no, true));
+	assert_ok(store_commit(r->d.store));
+	r->d.groups[0].record.paused = true;
+	make_job(r, 1, 3, 0, 0, (struct span){ 0 });
+	for (int i = 0; i < 5; i++)
+		turn(r, 1000);
+	assert_int_equal(count(r, "effect", "grp = 'g'"), 0);
+	assert_int_equal(count(r, "once_dead_letter", "state = 'replaying'"), 3);
+	r->d.groups[0].record.paused = false;
+	assert_ok(retry_refresh(&r->d.retry));
+	run_all(r);
+	assert_int_equal(count(r, "effect", "grp = 'g'"), 3);
+}
+
+static int setup_order(void **state)
+{
+	*state = rig_new(TABLES, HANDLER,
+			 "[group g]\nsubscribe = t\nid = payload:$.id\n"
+			 "order_key = payload:$.k\norder_by = payload:$.v\n"
+			 "handler = sql:@H\nredelivery_horizon = 3h\n"
+			 "ttl = 24h\n");
+	return 0;
+}
+
+static void a_replay_never_overwrites_newer_state(void **state)
+{
+	struct rig *r = *state;
+
+	rig_publish("t", "{\"id\":\"old\",\"k\":\"x\",\"v\":1}");
+	rig_drain(r);
+	mend(r);
+	rig_publish("t", "{\"id\":\"new\",\"k\":\"x\",\"v\":2}");
+	rig_drain(r);
+	make_job(r, 1, 1, 0, 0, (struct span){ 0 });
+	run_all(r);
+	assert_string_equal(rig_text(r, "SELECT group_concat(id) FROM effect"),
+			    "new");
+	assert_int_equal(count(r, "once_dead_letter", "state = 'resolved'"), 1);
+	assert_int_equal(rig_int(r, "SELECT superseded FROM once_counter"), 1);
+}
+
 /* The Nth write or sync of a replay fails: the letter is in one place. */
 static void a_fault_at_any_write_leaves_the_letter_in_one_place(void **state)
 {
@@ -369,6 +417,10 @@ int main(void)
 		T(a_job_keeps_its_rate_and_stops_after_its_failures),
 		T(cancelling_leaves_every_item_in_one_state),
 		T(a_crash_between_start_and_attempt_goes_on_after_it),
+		T(a_paused_group_holds_its_replays_too),
+		cmocka_unit_test_setup_teardown(
+			a_replay_never_overwrites_newer_state, setup_order,
+			teardown),
 		T(a_fault_at_any_write_leaves_the_letter_in_one_place),
 		T(no_letter_moves_from_a_state_it_is_not_in),
 		T(a_purge_within_the_ttl_leaves_a_marker),

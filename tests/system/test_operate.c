@@ -205,6 +205,20 @@ static void slow_and_hostile_clients_hold_nothing(void **state UNUSED)
 	says("status", 0, "connected");
 }
 
+static void a_paused_group_waits_and_a_resumed_one_goes_on(void **state UNUSED)
+{
+	says("group pause g", 0, "paused         true");
+	says("group pause g", 1, "paused already");
+	publish("{\"id\":\"p\"}");
+	gateway_wait(g, "SELECT count(*) FROM once_pending", 1, 5000);
+	says("group list", 0, "paused");
+	says("pending list", 0, "p");
+	says("group resume nobody", 1, "group list");
+	says("group resume g", 0, "paused         false");
+	gateway_wait(g, "SELECT count(*) FROM effect WHERE id = 'p'", 1, 5000);
+	says("pending list", 0, "nothing waits");
+}
+
 /* A reader that stops in the middle: paged, so nothing is pinned. */
 static void a_stopped_reader_pins_no_page(void **state UNUSED)
 {
@@ -287,6 +301,7 @@ int main(void)
 		T(two_steps_take_a_letter_away),
 		T(pulled_letters_are_in_the_file_before_they_are_marked),
 		T(slow_and_hostile_clients_hold_nothing),
+		T(a_paused_group_waits_and_a_resumed_one_goes_on),
 		T(a_stopped_reader_pins_no_page),
 		T(commands_leave_no_file_behind),
 		T(live_events_flow_while_letters_are_replayed),
