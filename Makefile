@@ -148,7 +148,7 @@ flow: $(FLOW)
 	$(Q)$(call run,$(FLOW))
 system: $(SYSTEM) $(B)/$(PROG)	## the real program against a real broker
 	$(Q)$(call run,$(SYSTEM))
-crash: $(CRASH) $(B)/$(PROG)-crash	## kills at random and at named points
+crash: $(CRASH) $(B)/$(PROG) $(B)/$(PROG)-crash	## kills at random and at named points
 	$(Q)$(call run,$(CRASH))
 
 lint: headers $(B)/$(PROG)	## layers, foreign headers, SQL in its place, manual
