@@ -44,8 +44,15 @@ static const struct command {
 	  "Logs to standard error, one line per event with a priority as in "
 	  "<4>.\nSIGTERM ends it in order, SIGHUP makes it read the "
 	  "configuration again.\n" },
-	{ "status", NULL, cmd_status, "", "connection, counts and depths",
-	  "Reads the store only; the daemon may run or not.\n" },
+	{ "status", NULL, cmd_status, "[-q]", "connection, counts and depths",
+	  "Asks the daemon or, while none runs, the store.\n\n"
+	  "  -q             only alarms, one a line; exit status 1 if there is "
+	  "one:\n"
+	  "                 open dead letters, no connection, a refused filter, "
+	  "ingest\n"
+	  "                 stopped, a WAL that grows, no daemon\n"
+	  "  --max-age D    an alarm of its own for letters older than D (24h)\n"
+	  "  --json         for programs\n" },
 	{ "dead", "list", cmd_dead_list, "[--utc]",
 	  "dead letters, newest first",
 	  "On a terminal, rows fit its width ($COLUMNS goes before it) and ~ "

@@ -14,6 +14,7 @@
 #include "store/store.h"
 
 #define MAINTAIN_ROWS	2000	/* markers of one slice */
+#define MAINTAIN_WAL_ALARM_BYTES	((int64_t)64 << 20)
 #define MAINTAIN_EVENTS	100	/* whose histories go in one slice */
 
 struct maintain {

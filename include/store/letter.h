@@ -84,6 +84,14 @@ MUST_CHECK enum err letter_summary(struct store *st,
 				   int64_t *before_id, letter_count_fn *row,
 				   void *arg);
 
+/*
+ * How many letters of the kind are open, LETTER_OPEN_MAX at most, and since
+ * when the oldest is, by the store clock.
+ */
+#define LETTER_OPEN_MAX	100000
+MUST_CHECK enum err letter_open(struct store *st, enum dead_kind kind,
+				int64_t *ret_n, int64_t *ret_oldest_ms);
+
 #define LETTER_NOBODY	((uid_t)-1)	/* a replay, not an operator */
 
 /*

@@ -24,12 +24,13 @@ static const struct act_spec specs[] = {
 	{ "job resume", true, act_job_resume },
 	{ "audit list", false, act_audit_list },
 	{ "group list", false, act_group_list },
-	{ "dead pull", false, act_dead_pull },
+	{ "dead pull", true, act_dead_pull },
 	{ "dead pulled", true, act_dead_pulled },
 	{ "event show", false, act_event_show },
 	{ "event forget", true, act_event_forget },
 	{ "pending retry", true, act_pending_retry },
 	{ "pending list", false, act_pending_list },
+	{ "status", false, act_status },
 };
 
 const struct act_spec *act_find(const char *name)
@@ -206,4 +207,17 @@ enum err act_audit(const struct act *a, const struct act_context *c, int64_t n)
 	act_describe(a, what, sizeof(what));
 	r.what = span_str(what);
 	return audit_put(c->store, &r);
+}
+
+enum err act_audit_look(const struct act *a, const struct act_context *c,
+			int64_t n)
+{
+	enum err e = store_begin(c->store);
+
+	if (!e)
+		e = act_audit(a, c, n);
+	if (!e)
+		return store_commit(c->store);
+	store_rollback(c->store);
+	return e;
 }

@@ -61,6 +61,10 @@ MUST_CHECK enum err daemon_turn(struct daemon *d,
 /* Milliseconds until the next turn has something to do. */
 int64_t daemon_wait_ms(const struct daemon *d);
 
+/* Whether no event is taken, short locks apart; and why, in words. */
+bool daemon_is_stopped(const struct daemon *d);
+const char *daemon_gate_text(enum gate g);
+
 /* What the loop waits for. */
 MUST_CHECK enum err daemon_watch(struct daemon *d);
 

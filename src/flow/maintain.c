@@ -11,7 +11,6 @@
 #define SAVE_MS		60000
 #define CLOCK_MS	10000	/* what a short boot takes from what waits */
 #define IDLE_MS		5000
-#define WAL_ALARM_BYTES	((int64_t)64 << 20)
 
 enum err maintain_init(struct maintain *m, struct batch *b)
 {
@@ -85,10 +84,10 @@ static enum err watch(struct maintain *m)
 		log_err("store.foreign_writer", "another program wrote to the "
 			"store; action=continue: only mqonce may write to it");
 	store_stats(st, &s);
-	if (s.wal_bytes > WAL_ALARM_BYTES && !m->wal_alarm)
+	if (s.wal_bytes > MAINTAIN_WAL_ALARM_BYTES && !m->wal_alarm)
 		log_err("store.wal", "bytes=%lld: a reader keeps the WAL from "
 			"being reused; end it", (long long)s.wal_bytes);
-	m->wal_alarm = s.wal_bytes > WAL_ALARM_BYTES;
+	m->wal_alarm = s.wal_bytes > MAINTAIN_WAL_ALARM_BYTES;
 	return e;
 }
 

@@ -193,6 +193,23 @@ enum err letter_summary(struct store *st, const struct letter_filter *f,
 	return e;
 }
 
+enum err letter_open(struct store *st, enum dead_kind kind, int64_t *ret_n,
+		     int64_t *ret_oldest_ms)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_OPEN);
+	bool row;
+	enum err e;
+
+	bind_text(q, 1, span_str(dead_kind_text(kind)));
+	bind_int(q, 2, LETTER_OPEN_MAX);
+	e = stmt_row(st, q, &row);
+	if (!e) {
+		*ret_n = col_int(q, 0);
+		*ret_oldest_ms = col_int(q, 1);
+	}
+	return e;
+}
+
 enum err letter_move(struct store *st, int64_t id, const char *from,
 		     const char *to, int64_t now_ms, uid_t uid)
 {

@@ -245,6 +245,11 @@ static const struct {
 		"SELECT coalesce((SELECT min(id) FROM once_dead_letter), 0),"
 		" coalesce((SELECT max(id) FROM once_dead_letter), 0)" },
 
+	[STMT_LETTER_OPEN] = { 2, 2,
+		"SELECT count(*), coalesce(min(dead_ms), 0) FROM"
+		" (SELECT dead_ms FROM once_dead_letter WHERE state = 'open'"
+		" AND kind = ?1 ORDER BY dead_ms LIMIT ?2)" },
+
 	[STMT_LETTER_MOVE] = { 5, 0,
 		"UPDATE once_dead_letter SET state = ?3, changed_ms = ?4,"
 		" changed_by = iif(?5 < 0, changed_by, ?5),"

@@ -1,0 +1,104 @@
+/* Looking after a store: what needs somebody, copies, checks, ways out. */
+#include "../support/gateway.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../support/test.h"
+
+#define SCHEMA								\
+	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT, body TEXT) STRICT;" \
+	"CREATE TABLE switch (broken INTEGER) STRICT; INSERT INTO switch VALUES (1);"
+#define HANDLER								\
+	"INSERT INTO effect (id, body) VALUES (:event_id, :payload);"	\
+	"SELECT reject('broken') FROM switch WHERE broken"		\
+	" AND :payload ->> 'k' IS 'bad';"				\
+	"UPDATE switch SET broken = 0 WHERE :event_id = 'mend';"
+#define GROUP								\
+	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n" \
+	"redelivery_horizon = 3h\nttl = 24h\n"
+
+static struct gateway *g;
+static char out[1 << 20];
+
+static int setup(void **state UNUSED)
+{
+	signal(SIGPIPE, SIG_IGN);
+	g = gateway_new(&(struct gateway_options){ .groups = GROUP,
+		.schema = SCHEMA, .handler = HANDLER,
+		.broker = "reconnect_max = 1s\n" });
+	gateway_up(g);
+	return 0;
+}
+
+static int teardown(void **state UNUSED)
+{
+	gateway_free(g);
+	return 0;
+}
+
+static void bury(int n)
+{
+	static char text[2000][48];
+	static const char *list[2000];
+
+	for (int i = 0; i < n; i++) {
+		snprintf(text[i], sizeof(text[i]),
+			 "{\"id\":\"b%d\",\"k\":\"bad\"}", i);
+		list[i] = text[i];
+	}
+	gateway_publish(g, "t", list, (unsigned)n);
+	gateway_wait(g, "SELECT count(*) FROM once_dead_letter", n, 10000);
+}
+
+/* @D in @args is the directory. */
+static void says(const char *args, int status, const char *words)
+{
+	char text[512];
+	int s;
+
+	gateway_expand(g, args, text, sizeof(text));
+	s = gateway_command(g, out, sizeof(out), text);
+	if (s != status || !strstr(out, words))
+		fail_msg("%s: status %d, \"%s\"", text, s, out);
+}
+
+static void down(void)
+{
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+}
+
+/* CASE 32 */
+static void an_open_letter_is_an_alarm_until_somebody_decides(
+	void **state UNUSED)
+{
+	says("status -q", 0, "");
+	assert_string_equal(out, "");
+	bury(3);
+	says("status -q", 1, "dead_letters: 3 open dead letters");
+	says("status -q --max-age 0s", 1, "dead_letters_old: ");
+	says("status", 0, "open dead   3 permanent, the oldest of ");
+	says("status --json", 0, "\"kind\":\"permanent\",\"open\":3,");
+	says("dead discard --all --yes", 0, "discard: 3");
+	says("status -q", 0, "");
+	gateway_broker_end(g, SIGTERM);
+	gateway_wait_log(g, "link.down", 1, 10000);
+	says("status -q", 1, "not_connected: ");
+	down();
+	says("status -q", 1, "daemon: no daemon runs");
+	says("status", 0, "owner       none");
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(an_open_letter_is_an_alarm_until_somebody_decides),
+	};
+
+	return cmocka_run_group_tests_name("care", tests, NULL, NULL);
+}
