@@ -93,11 +93,30 @@ static void an_open_letter_is_an_alarm_until_somebody_decides(
 	says("status", 0, "owner       none");
 }
 
+/* I8: whoever saw what was in an event stands in the audit. */
+static void a_look_at_a_payload_is_audited(void **state UNUSED)
+{
+	bury(3);
+	says("dead show 1", 0, "--payload shows it");
+	says("audit list", 0, "no operator has done anything");
+	says("dead show 1 --payload", 0, "\"id\":\"b0\"");
+	says("audit list --ndjson", 0,
+	     "\"act\":\"dead show\",\"what\":\"ids=1\",\"n\":1}");
+	down();
+	says("dead show 2 --payload", 0, "\"id\":\"b1\"");
+	says("audit list --ndjson", 0, "\"what\":\"ids=2\",\"n\":1}");
+	says("dead pull --max 2 --out @D/pulled", 0, "pulled 2");
+	says("audit list --ndjson", 0,
+	     "\"act\":\"dead pull\",\"what\":\"\",\"n\":2}");
+	says("dead show 7 --payload", 1, "no dead letter 7");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(an_open_letter_is_an_alarm_until_somebody_decides),
+		T(a_look_at_a_payload_is_audited),
 	};
 
 	return cmocka_run_group_tests_name("care", tests, NULL, NULL);
