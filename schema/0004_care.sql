@@ -5,6 +5,8 @@ ALTER TABLE once_meta ADD COLUMN copied_wall_ms INTEGER;	-- this file is a backu
 -- Counted by kind, with the oldest; and swept in the order they were resolved.
 CREATE INDEX once_dead_letter_open ON once_dead_letter (kind, dead_ms) WHERE state = 'open';
 CREATE INDEX once_dead_letter_resolved ON once_dead_letter (changed_ms) WHERE state = 'resolved';
+-- For the end of a group.
+CREATE INDEX once_dead_letter_group ON once_dead_letter (group_no);
 -- What refers to a letter that is to go: foreign keys look here too.
 CREATE INDEX once_job_item_letter ON once_job_item (letter_id);
 CREATE INDEX once_pending_letter ON once_pending (letter_id) WHERE letter_id IS NOT NULL;

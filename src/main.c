@@ -104,6 +104,16 @@ static const struct command {
 	  "Removes the markers of one event, so that it runs again when it "
 	  "comes again.\n\n  --yes  do not ask; for scripts\n" },
 	{ "group", "list", cmd_group_list, "", "groups and their counts", "" },
+	{ "group", "rename", cmd_group_rename, "OLD NEW",
+	  "a group goes on under another name",
+	  "Its records stay its own. Stop the daemon, change the name in the "
+	  "configuration,\nrename, start: under a name that the store does not "
+	  "know, all its events are new.\n" },
+	{ "group", "drop", cmd_group_drop, "NAME",
+	  "a group that is no longer configured goes",
+	  "Refused while events of it wait or letters of it are not resolved. "
+	  "Its number is\nnever used again.\n\n"
+	  "  --yes  do not ask; for scripts\n" },
 	{ "audit", "list", cmd_audit_list, "", "what operators did", "" },
 	{ "version", NULL, cmd_version, "",
 	  "versions of this program and its libraries", "" },

@@ -31,6 +31,8 @@ static const struct act_spec specs[] = {
 	{ "pending retry", true, act_pending_retry },
 	{ "pending list", false, act_pending_list },
 	{ "status", false, act_status },
+	{ "group rename", true, act_group_rename },
+	{ "group drop", true, act_group_drop },
 };
 
 const struct act_spec *act_find(const char *name)
@@ -178,7 +180,7 @@ void act_describe(const struct act *a, char *buf, size_t size)
 {
 	static const char *const names[] = {
 		"ids", "group", "tenant", "kind", "type", "topic", "since",
-		"until", "state", "event", "all",
+		"until", "state", "event", "all", "names",
 	};
 	size_t n = 0;
 

@@ -25,6 +25,7 @@ command_fn cmd_dead_replay, cmd_job_list, cmd_job_show, cmd_job_cancel;
 command_fn cmd_job_resume, cmd_pending_list;
 command_fn cmd_group_list, cmd_audit_list, cmd_dead_pull, cmd_event_show;
 command_fn cmd_event_forget, cmd_pending_retry;
+command_fn cmd_group_rename, cmd_group_drop;
 
 /* *ret_c is given: config_free(). */
 MUST_CHECK enum err cmd_load_config(const struct command_args *a,

@@ -93,6 +93,10 @@ void sandbox_enter(struct store *st, enum sandbox_mode mode,
 		   const struct attempt *a, int64_t timeout_ms);
 void sandbox_leave(struct store *st);
 
+/* letter.c: a letter in @state goes, with what refers to it */
+enum err letter_drop(struct store *st, int64_t id, const struct hash_key *key,
+		     uint64_t fingerprint, const char *state);
+
 /* record.c: which look-ups can be left out; at open */
 enum err record_load(struct store *st);
 

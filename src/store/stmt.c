@@ -123,6 +123,12 @@ static const struct {
 	[STMT_GROUP_LONGEST_TTL] = { 0, 1,
 		"SELECT coalesce(max(ttl_ms), 0) FROM once_group" },
 
+	[STMT_GROUP_RENAME] = { 2, 0,
+		"UPDATE once_group SET name = ?2 WHERE group_no = ?1" },
+
+	[STMT_GROUP_DROP] = { 1, 0,
+		"DELETE FROM once_group WHERE group_no = ?1" },
+
 	MARKER_FIND(0), MARKER_FIND(1), MARKER_FIND(2), MARKER_FIND(3),
 	MARKER_PUT(0), MARKER_PUT(1), MARKER_PUT(2), MARKER_PUT(3),
 	MARKER_FORGET(0), MARKER_FORGET(1), MARKER_FORGET(2),
@@ -274,13 +280,27 @@ static const struct {
 		" JOIN once_group AS g USING (group_no)"
 		" WHERE l.id = ?1 AND l.state = 'discarded'" },
 
-	[STMT_LETTER_DROP] = { 1, 0,
-		"DELETE FROM once_dead_letter"
-		" WHERE id = ?1 AND state = 'discarded'" },
+	[STMT_LETTER_DROP] = { 2, 0,
+		"DELETE FROM once_dead_letter WHERE id = ?1 AND state = ?2" },
+
+	[STMT_LETTER_OLD] = { 2, 3,
+		"SELECT id, key, fingerprint FROM once_dead_letter AS l"
+		" WHERE state = 'resolved' AND changed_ms < ?1"
+		" AND NOT EXISTS (SELECT 1 FROM once_job_item AS i"
+		" WHERE i.letter_id = l.id AND i.state = 'running')"
+		" ORDER BY changed_ms LIMIT ?2" },
+
+	[STMT_LETTER_OF_GROUP] = { 2, 3,
+		"SELECT id, key, fingerprint FROM once_dead_letter"
+		" WHERE group_no = ?1 ORDER BY id LIMIT ?2" },
+
+	[STMT_LETTER_UNRESOLVED] = { 3, 2,
+		"SELECT id, state <> 'resolved' FROM once_dead_letter"
+		" WHERE group_no = ?1 AND id > ?2 ORDER BY id LIMIT ?3" },
 
 	[STMT_LETTER_ITEMS_DROP] = { 1, 0,
 		"DELETE FROM once_job_item WHERE letter_id = ?1"
-		" AND state NOT IN ('waiting', 'running')" },
+		" AND state <> 'running'" },
 
 	[STMT_LETTER_SHOW] = { 1, 26,
 		"SELECT " LETTER_COLUMNS ", l.payload"
@@ -433,6 +453,15 @@ static const struct {
 		" dead_poison, dead_conflict, dead_exhausted, dead_crash_loop,"
 		" dropped, markers, unmatched, sessions_lost"
 		" FROM once_counter WHERE group_no = ?1" },
+
+	[STMT_COUNTER_FOLD] = { 1, 0,
+		"INSERT INTO once_counter (group_no, markers)"
+		" SELECT 0, markers FROM once_counter WHERE group_no = ?1"
+		" ON CONFLICT (group_no) DO UPDATE SET"
+		" markers = markers + excluded.markers" },
+
+	[STMT_COUNTER_DROP] = { 1, 0,
+		"DELETE FROM once_counter WHERE group_no = ?1" },
 
 	[STMT_FILTER_PUT] = { 4, 0,
 		"INSERT INTO once_filter (broker, client_id, filter,"

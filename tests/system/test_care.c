@@ -41,6 +41,11 @@ static int teardown(void **state UNUSED)
 	return 0;
 }
 
+static void publish(const char *payload)
+{
+	gateway_publish(g, "t", &payload, 1);
+}
+
 static void bury(int n)
 {
 	static char text[2000][48];
@@ -111,12 +116,89 @@ static void a_look_at_a_payload_is_audited(void **state UNUSED)
 	says("dead show 7 --payload", 1, "no dead letter 7");
 }
 
+static void configure(const char *group)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "[store]\npath = @D/store/s.db\n"
+		 "schema = @D/s.sql\n[broker]\nurl = mqtt://127.0.0.1:@P\n"
+		 "client_id = gw\nsession_expiry = 1h\n[group %s]\n"
+		 "subscribe = t\nid = payload:$.id\nhandler = sql:@H\n"
+		 "redelivery_horizon = 3h\nttl = 24h\n", group);
+	gateway_file(g, "mqonce.conf", text);
+}
+
+#define GROUPS	"SELECT count(*) FROM once_group"
+
+/* Under its new name the group knows what it did under the old one. */
+static void a_renamed_group_keeps_what_it_knows(void **state UNUSED)
+{
+	publish("{\"id\":\"a\"}");
+	gateway_wait(g, "SELECT count(*) FROM effect", 1, 10000);
+	says("group rename g other", 1, "group g is configured; stop");
+	down();
+	configure("other");
+	says("group rename g", 64, "needs two names");
+	says("group rename no other", 1, "no group \"no\"");
+	says("group rename g a.b", 64, "cannot be a group's name");
+	says("group rename g g", 1, "is there already");
+	says("group rename g other", 0, "other");
+	says("audit list --ndjson", 0, "\"what\":\"names=g,other\",\"n\":1}");
+	gateway_up(g);
+	publish("{\"id\":\"a\"}");
+	publish("{\"id\":\"b\"}");
+	gateway_wait(g, "SELECT count(*) FROM effect WHERE id = 'b'", 1, 10000);
+	assert_int_equal(gateway_int(g, "SELECT count(*) FROM effect"), 2);
+	assert_int_equal(gateway_int(g, GROUPS), 1);
+}
+
+static void a_group_is_dropped_when_nothing_needs_it(void **state UNUSED)
+{
+	bury(3);
+	says("group drop g --yes", 1, "group g is configured");
+	down();
+	configure("other");
+	gateway_up(g);
+	says("group drop g --yes", 1, "letter 1 of group g is not resolved");
+	says("dead discard --all --yes", 0, "discard: 3");
+	says("group drop g --yes", 1, "letter 1 of group g is not resolved");
+	says("dead purge --all --count 3 --yes", 0, "purge: 3");
+	says("group drop g", 64, "--yes");
+	says("group drop g --yes", 0, "dropped");
+	says("group list", 0, "other");
+	assert_int_equal(gateway_int(g, GROUPS), 1);
+	down();
+	configure("g");
+	gateway_up(g);
+	assert_int_equal(gateway_int(g, "SELECT group_no FROM once_group"
+					" WHERE name = 'g'"), 3);
+}
+
+/* A letter that waits in a job can be set aside; the job goes on. */
+static void a_letter_discarded_before_its_turn_ends_no_daemon(
+	void **state UNUSED)
+{
+	bury(50);
+	says("dead replay --all --rate 5 --yes", 0, "50 letters");
+	says("dead discard 49,50 --yes", 0, "discard: 2");
+	says("dead purge 50 --count 1 --yes", 0, "purge: 1");
+	gateway_wait(g, "SELECT count(*) FROM once_job WHERE state = 'done'", 1,
+		     30000);
+	assert_int_equal(gateway_int(g, "SELECT failed FROM once_job"), 48);
+	assert_int_equal(gateway_int(g, "SELECT count(*) FROM once_job_item"
+					" WHERE state = 'cancelled'"), 1);
+	assert_false(gateway_ended(g));
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(an_open_letter_is_an_alarm_until_somebody_decides),
 		T(a_look_at_a_payload_is_audited),
+		T(a_renamed_group_keeps_what_it_knows),
+		T(a_group_is_dropped_when_nothing_needs_it),
+		T(a_letter_discarded_before_its_turn_ends_no_daemon),
 	};
 
 	return cmocka_run_group_tests_name("care", tests, NULL, NULL);
