@@ -129,6 +129,10 @@ MUST_CHECK enum err letter_purge(struct store *st, int64_t id, int64_t now_ms);
 MUST_CHECK enum err letter_sweep(struct store *st, int64_t before_ms,
 				 unsigned max, unsigned *ret_n);
 
+/* How many letter_sweep() would take in the end. */
+MUST_CHECK enum err letter_count_old(struct store *st, int64_t before_ms,
+				     int64_t *ret_n);
+
 /*
  * Looks for one that is not resolved among the group's letters above
  * *after_id, a window of them at a time: *ret_id is its number, or 0.

@@ -30,6 +30,7 @@ static const struct act_spec specs[] = {
 	{ "event forget", true, act_event_forget },
 	{ "pending retry", true, act_pending_retry },
 	{ "pending list", false, act_pending_list },
+	{ "store sweep", true, act_store_sweep },
 	{ "status", false, act_status },
 	{ "group rename", true, act_group_rename },
 	{ "group drop", true, act_group_drop },

@@ -106,6 +106,7 @@ act_page_fn act_dead_discard, act_dead_restore, act_dead_purge;
 act_page_fn act_dead_replay, act_job_list, act_job_show, act_job_cancel;
 act_page_fn act_job_resume, act_audit_list, act_group_list, act_pending_list;
 act_page_fn act_dead_pull, act_dead_pulled, act_event_show, act_event_forget;
-act_page_fn act_pending_retry, act_status, act_group_rename, act_group_drop;
+act_page_fn act_pending_retry, act_status, act_group_rename;
+act_page_fn act_group_drop, act_store_sweep;
 
 #endif

@@ -314,7 +314,8 @@ enum err ask_send(struct ask *k, struct err_detail *why)
 	request = build_request(k, &len);
 	if (!request)
 		return err_say(why, ERR_USAGE, "the request is too large");
-	fd = connect_to(k->config->store.socket);
+	errno = 0;
+	fd = k->here ? -1 : connect_to(k->config->store.socket);
 	k->owned = fd >= 0;
 	if (fd >= 0)
 		e = ask_owner(k, fd, request, len, why);

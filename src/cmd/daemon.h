@@ -25,6 +25,7 @@ struct daemon {
 	struct loop *loop;
 	int signal_fd;
 	bool stop, reload;
+	bool accept_restored;	/* a backup becomes the store */
 	struct config *next;	/* for the one after this; given */
 
 	struct store *store;

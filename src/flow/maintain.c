@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "store/attempt.h"
 #include "store/group.h"
+#include "store/letter.h"
 #include "store/marker.h"
 #include "store/space.h"
 
@@ -18,16 +19,16 @@ enum err maintain_init(struct maintain *m, struct batch *b)
 	return group_longest_ttl(b->store, &m->longest_ttl_ms);
 }
 
-static enum err sweep_attempts(struct maintain *m, int64_t now_ms,
-			       unsigned *ret_n)
+static enum err sweep_events(struct store *st, int64_t before_ms,
+			     struct swept *n)
 {
-	struct store *st = m->batch->store;
 	enum err e = store_begin(st);
 
 	if (e)
 		return e;
-	e = attempt_sweep(st, now_ms - m->longest_ttl_ms, MAINTAIN_EVENTS,
-			  ret_n);
+	e = attempt_sweep(st, before_ms, MAINTAIN_EVENTS, &n->attempts);
+	if (!e)
+		e = letter_sweep(st, before_ms, MAINTAIN_EVENTS, &n->letters);
 	if (e)
 		store_rollback(st);
 	else
@@ -35,26 +36,35 @@ static enum err sweep_attempts(struct maintain *m, int64_t now_ms,
 	return e;
 }
 
+enum err maintain_slice(struct store *st, int64_t now_ms,
+			int64_t longest_ttl_ms, struct swept *ret_n)
+{
+	enum err e = marker_drain(st, now_ms, longest_ttl_ms, MAINTAIN_ROWS,
+				  &ret_n->markers);
+
+	if (!e)
+		e = sweep_events(st, now_ms - longest_ttl_ms, ret_n);
+	ret_n->more = ret_n->markers == MAINTAIN_ROWS ||
+		      ret_n->attempts >= MAINTAIN_EVENTS ||
+		      ret_n->letters == MAINTAIN_EVENTS;
+	return e;
+}
+
 static enum err sweep(struct maintain *m, int64_t boot_ms)
 {
 	struct store *st = m->batch->store;
 	int64_t now = store_now_ms(st, boot_ms);
-	unsigned markers = 0, attempts = 0;
+	struct swept n = { 0 };
 	bool rotated = false;
-	enum err e = marker_drain(st, now, m->longest_ttl_ms, MAINTAIN_ROWS,
-				  &markers);
+	enum err e = maintain_slice(st, now, m->longest_ttl_ms, &n);
 
-	m->batch->strays->markers -= markers;
+	m->batch->strays->markers -= n.markers;
 	if (!e)
 		e = marker_rotate(st, now, m->longest_ttl_ms, &rotated);
-	if (!e)
-		e = sweep_attempts(m, now, &attempts);
 	if (rotated)
 		log_info("marker.rotate", "longest_ttl_ms=%lld",
 			 (long long)m->longest_ttl_ms);
-	m->sweep_boot_ms = boot_ms + (markers == MAINTAIN_ROWS ||
-				      attempts >= MAINTAIN_EVENTS
-					      ? SWEEP_AGAIN_MS : SWEEP_MS);
+	m->sweep_boot_ms = boot_ms + (n.more ? SWEEP_AGAIN_MS : SWEEP_MS);
 	return e;
 }
 

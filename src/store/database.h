@@ -55,6 +55,7 @@ struct store {
 	uint64_t seed;
 	int64_t epoch;
 	int64_t clock_store_ms, clock_boot_ms;	/* the same moment in both */
+	int64_t copied_wall_ms;	/* of a backup that nobody accepted; else 0 */
 	int64_t max_pages;
 	int wal_frames;
 	uint32_t data_version;
@@ -78,6 +79,11 @@ enum err owner_lock(struct store *st, struct err_detail *why);
 enum err store_directory(struct store *st, struct err_detail *why);
 enum err store_inspect(struct store *st, const struct store_options *o,
 		       struct err_detail *why);
+
+/* create.c: files under way, and the mark of a copy. */
+enum err store_sync_directory(const char *path);
+void store_remove_draft(const char *draft);
+enum err store_mark_copy(struct store *st, int64_t wall_ms);
 
 /* settings.c: what every connection has; @why on failure. */
 enum err store_configure(struct store *st, const struct store_options *o,

@@ -89,3 +89,11 @@ enum err letter_unresolved(struct store *st, int64_t group_no,
 		*after_id = n == LETTER_WINDOW ? last : 0;
 	return e;
 }
+
+enum err letter_count_old(struct store *st, int64_t before_ms, int64_t *ret_n)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_COUNT_OLD);
+
+	bind_int(q, 1, before_ms);
+	return stmt_int(st, q, ret_n);
+}

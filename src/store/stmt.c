@@ -20,11 +20,15 @@
 		"DELETE FROM once_marker_" #n " WHERE key IN (SELECT key" \
 		" FROM once_marker_" #n " ORDER BY key LIMIT ?1)" }
 
-/* A replay's payload stays in its letter; a mended one in the job's item. */
+#define MARKER_COUNT(n)							\
+	[STMT_MARKER_COUNT_##n] = { 0, 1,				\
+		"SELECT count(*) FROM once_marker_" #n }
+
 #define MARKER_FORGET(n)						\
 	[STMT_MARKER_FORGET_##n] = { 1, 0,				\
 		"DELETE FROM once_marker_" #n " WHERE key = ?1" }
 
+/* A replay's payload stays in its letter; a mended one in the job's item. */
 #define PENDING_COLUMNS							\
 	"p.id, p.group_no, p.tenant, p.event_id, p.key, p.fingerprint,"	\
 	" p.recipe, p.topic, iif(p.letter_id IS NULL, p.payload,"	\
@@ -82,13 +86,15 @@ static const struct {
 	[STMT_PAGE_COUNT]	= { 0, 1, "PRAGMA page_count" },
 	[STMT_FREE_COUNT]	= { 0, 1, "PRAGMA freelist_count" },
 
-	[STMT_META_GET] = { 0, 5,
-		"SELECT hash_seed, epoch, boot_id, store_ms, clock_boot_ms"
+	[STMT_META_GET] = { 0, 6,
+		"SELECT hash_seed, epoch, boot_id, store_ms, clock_boot_ms,"
+		" coalesce(copied_wall_ms, 0)"
 		" FROM once_meta WHERE one = 1" },
 
 	[STMT_META_EPOCH] = { 3, 0,
 		"UPDATE once_meta SET epoch = epoch + 1, boot_id = ?1,"
-		" store_ms = ?2, clock_boot_ms = ?3 WHERE one = 1" },
+		" store_ms = ?2, clock_boot_ms = ?3, copied_wall_ms = NULL"
+		" WHERE one = 1" },
 
 	[STMT_META_CLOCK] = { 2, 0,
 		"UPDATE once_meta SET store_ms = ?1, clock_boot_ms = ?2"
@@ -133,6 +139,7 @@ static const struct {
 	MARKER_PUT(0), MARKER_PUT(1), MARKER_PUT(2), MARKER_PUT(3),
 	MARKER_FORGET(0), MARKER_FORGET(1), MARKER_FORGET(2),
 	MARKER_FORGET(3),
+	MARKER_COUNT(0), MARKER_COUNT(1), MARKER_COUNT(2), MARKER_COUNT(3),
 	MARKER_DRAIN(0), MARKER_DRAIN(1), MARKER_DRAIN(2), MARKER_DRAIN(3),
 
 	[STMT_GENERATIONS] = { 0, 5,
@@ -209,6 +216,10 @@ static const struct {
 		" SELECT key, fingerprint FROM once_attempt"
 		" WHERE outcome = 'ok' AND started_ms < ?1"
 		" ORDER BY started_ms LIMIT ?2)" },
+
+	[STMT_ATTEMPT_COUNT_OLD] = { 1, 1,
+		"SELECT count(*) FROM once_attempt"
+		" WHERE outcome = 'ok' AND started_ms < ?1" },
 
 	[STMT_ATTEMPT_LIST] = { 2, 6,
 		"SELECT n, started_ms, started_wall_ms, took_ms, outcome,"
@@ -289,6 +300,10 @@ static const struct {
 		" AND NOT EXISTS (SELECT 1 FROM once_job_item AS i"
 		" WHERE i.letter_id = l.id AND i.state = 'running')"
 		" ORDER BY changed_ms LIMIT ?2" },
+
+	[STMT_LETTER_COUNT_OLD] = { 1, 1,
+		"SELECT count(*) FROM once_dead_letter"
+		" WHERE state = 'resolved' AND changed_ms < ?1" },
 
 	[STMT_LETTER_OF_GROUP] = { 2, 3,
 		"SELECT id, key, fingerprint FROM once_dead_letter"
@@ -492,6 +507,13 @@ static const struct {
 	[STMT_SCHEMA_OURS] = { 0, 1,
 		"SELECT count(*) FROM sqlite_schema"
 		" WHERE name LIKE 'once~_%' ESCAPE '~'" },
+
+	[STMT_TABLE_NEXT] = { 1, 1,
+		"SELECT name FROM sqlite_schema WHERE type = 'table'"
+		" AND rootpage > 0 AND name > ?1 ORDER BY name LIMIT 1" },
+
+	[STMT_QUICK_CHECK] = { 1, 1,
+		"SELECT quick_check FROM pragma_quick_check(?1)" },
 
 	/*
 	 * Never run: preparing it makes the two table-valued functions known,
