@@ -39,7 +39,7 @@ SRC		:= $(filter-out src/main.c,$(wildcard src/*/*.c))
 SQL		:= $(sort $(wildcard schema/[0-9]*.sql))
 EXAMPLE		:= board/common/mqonce.conf board/common/schema/seats.sql \
 		   board/common/handlers/seats.sql
-GEN		:= $(B)/gen/migrations.o $(B)/gen/example.o
+GEN		:= $(B)/gen/migrations.o $(B)/gen/verify.o $(B)/gen/example.o
 OBJ		:= $(SRC:%.c=$(B)/%.o) $(GEN)
 # The same sources with CRASH_AT= and no other difference.
 CRASH_OBJ	:= $(SRC:%.c=$(B)/crash/%.o) $(B)/crash/src/main.o
@@ -93,6 +93,11 @@ $(B)/gen/migrations.c: $(SQL) schema/embed.awk
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f schema/embed.awk $(SQL) > $@
+
+$(B)/gen/verify.c: schema/verify.sql schema/text.awk
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -v name=verify_sql -f schema/text.awk $< > $@
 
 $(B)/gen/example.c: $(EXAMPLE) schema/example.awk
 	$(call say,GEN,$@)

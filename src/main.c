@@ -45,12 +45,23 @@ static const struct command {
 	  "have records;\n"
 	  "            copies of their events may run again; stop the daemon "
 	  "first\n" },
-	{ "run", NULL, cmd_run, "", "the daemon, in the foreground",
+	{ "run", NULL, cmd_run, "[--accept-restored]",
+	  "the daemon, in the foreground",
 	  "Logs to standard error, one line per event with a priority as in "
 	  "<4>.\nSIGTERM ends it in order, SIGHUP makes it read the "
-	  "configuration again.\n" },
-	{ "status", NULL, cmd_status, "", "connection, counts and depths",
-	  "Reads the store only; the daemon may run or not.\n" },
+	  "configuration again.\n\n"
+	  "  --accept-restored  go on with a backup as the store: what was "
+	  "acknowledged\n"
+	  "                     since it was made is not in it\n" },
+	{ "status", NULL, cmd_status, "[-q]", "connection, counts and depths",
+	  "Asks the daemon or, while none runs, the store.\n\n"
+	  "  -q             only alarms, one a line; exit status 1 if there is "
+	  "one:\n"
+	  "                 open dead letters, no connection, a refused filter, "
+	  "ingest\n"
+	  "                 stopped, a WAL that grows, no daemon\n"
+	  "  --max-age D    an alarm of its own for letters older than D (24h)\n"
+	  "  --json         for programs\n" },
 	{ "dead", "list", cmd_dead_list, "[FILTER] [--utc]",
 	  "dead letters, newest first",
 	  "On a terminal, rows fit its width ($COLUMNS goes before it) and ~ "
@@ -110,7 +121,33 @@ static const struct command {
 	  "its events wait, none is run", "" },
 	{ "group", "resume", cmd_group_resume, "GROUP", "let it run again",
 	  "" },
+	{ "group", "rename", cmd_group_rename, "OLD NEW",
+	  "a group goes on under another name",
+	  "Its records stay its own. Stop the daemon, change the name in the "
+	  "configuration,\nrename, start: under a name that the store does not "
+	  "know, all its events are new.\n" },
+	{ "group", "drop", cmd_group_drop, "NAME",
+	  "a group that is no longer configured goes",
+	  "Refused while events of it wait or letters of it are not resolved. "
+	  "Its number is\nnever used again.\n\n"
+	  "  --yes  do not ask; for scripts\n" },
 	{ "audit", "list", cmd_audit_list, "", "what operators did", "" },
+	{ "store", "verify", cmd_store_verify, "", "whether the store is sound",
+	  "Reads all of it beside the daemon, and prints ok, or each fault and "
+	  "exit status 1.\n" },
+	{ "store", "sweep", cmd_store_sweep, "[--dry-run]",
+	  "take away now what has had its time",
+	  "Expired markers, histories of what came to a good end, resolved "
+	  "letters, all older\nthan the longest ttl. The daemon does so by "
+	  "itself.\n\n  --dry-run  only say how many\n" },
+	{ "store", "backup", cmd_store_backup, "FILE",
+	  "a consistent copy, beside the daemon",
+	  "A copy that is put in the store's place says of when it is, and "
+	  "wants\n`mqonce run --accept-restored`.\n" },
+	{ "store", "quarantine", cmd_store_quarantine, "[--yes]",
+	  "a damaged store goes aside, whole",
+	  "The file, its WAL and its shared memory get names with the time in "
+	  "them. Stop the\ndaemon first.\n" },
 	{ "version", NULL, cmd_version, "",
 	  "versions of this program and its libraries", "" },
 };

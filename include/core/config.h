@@ -112,6 +112,9 @@ MUST_CHECK enum err config_parse(const char *file, struct span text,
 				 struct config **ret_c, struct err_detail *why);
 void config_free(struct config *c); /* safe on NULL */
 
+/* Letters, digits, _ and -, 64 at most. */
+bool config_is_group_name(struct span s);
+
 /* Every key with its value in force, as a file that config_parse() reads. */
 void config_print(const struct config *c, FILE *out);
 

@@ -14,7 +14,23 @@
 #include "store/store.h"
 
 #define MAINTAIN_ROWS	2000	/* markers of one slice */
+#define MAINTAIN_WAL_ALARM_BYTES	((int64_t)64 << 20)
 #define MAINTAIN_EVENTS	100	/* whose histories go in one slice */
+
+/* What one slice took away. */
+struct swept {
+	unsigned markers, attempts, letters;
+	bool more;		/* there is more of something */
+};
+
+/*
+ * Markers of an expired generation, histories of what came to a good end and
+ * letters that are resolved, all older than the ttl: a bounded number of each,
+ * in short transactions of their own.
+ */
+MUST_CHECK enum err maintain_slice(struct store *st, int64_t now_ms,
+				   int64_t longest_ttl_ms,
+				   struct swept *ret_n);
 
 struct maintain {
 	struct batch *batch;		/* kept; whose counters are saved */

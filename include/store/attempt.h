@@ -47,4 +47,8 @@ MUST_CHECK enum err attempt_list(struct store *st, const struct hash_key *key,
 				 uint64_t fingerprint, attempt_row_fn *row,
 				 void *arg);
 
+/* Attempts that attempt_sweep() would find ended before @before_ms. */
+MUST_CHECK enum err attempt_count_old(struct store *st, int64_t before_ms,
+				      int64_t *ret_n);
+
 #endif

@@ -58,6 +58,16 @@ MUST_CHECK enum err group_breaker_put(struct store *st, int64_t group_no,
 				      const struct breaker *old,
 				      const struct breaker *b);
 
+/* Its number stays.  Part of a transaction; ERR_BUG: the name is taken. */
+MUST_CHECK enum err group_rename(struct store *st, int64_t group_no,
+				 struct span name);
+
+/*
+ * Takes away a group without pending rows and letters, with its counts; its
+ * markers age as they would have.  Part of a transaction.
+ */
+MUST_CHECK enum err group_drop(struct store *st, int64_t group_no);
+
 /* The longest ttl of any group that ever wrote here, in milliseconds. */
 MUST_CHECK enum err group_longest_ttl(struct store *st, int64_t *ret_ms);
 

@@ -49,7 +49,8 @@ MUST_CHECK enum err job_add(struct store *st, int64_t job_id,
 
 /*
  * The letter leaves "open" for "replaying", the item starts, and a pending row
- * that refers to both is due at once.
+ * that refers to both is due at once.  The item of a letter that is no longer
+ * open is cancelled.
  */
 MUST_CHECK enum err job_start_item(struct store *st, int64_t job_id,
 				   int64_t letter_id, int64_t now_ms);

@@ -102,6 +102,14 @@ MUST_CHECK enum err letter_summary(struct store *st,
 				   int64_t *before_id, letter_count_fn *row,
 				   void *arg);
 
+/*
+ * How many letters of the kind are open, LETTER_OPEN_MAX at most, and since
+ * when the oldest is, by the store clock.
+ */
+#define LETTER_OPEN_MAX	100000
+MUST_CHECK enum err letter_open(struct store *st, enum dead_kind kind,
+				int64_t *ret_n, int64_t *ret_oldest_ms);
+
 #define LETTER_NOBODY	((uid_t)-1)	/* a replay, not an operator */
 
 /*
@@ -131,6 +139,32 @@ MUST_CHECK enum err letter_is_conflict(struct store *st, int64_t id,
  * its group a marker goes on suppressing.  Part of a transaction.
  */
 MUST_CHECK enum err letter_purge(struct store *st, int64_t id, int64_t now_ms);
+
+/*
+ * Takes away resolved letters that were so before @before_ms, with their
+ * history, longest ago first; @max at most.  Part of a transaction.
+ */
+MUST_CHECK enum err letter_sweep(struct store *st, int64_t before_ms,
+				 unsigned max, unsigned *ret_n);
+
+/* How many letter_sweep() would take in the end. */
+MUST_CHECK enum err letter_count_old(struct store *st, int64_t before_ms,
+				     int64_t *ret_n);
+
+/*
+ * Looks for one that is not resolved among the group's letters above
+ * *after_id, a window of them at a time: *ret_id is its number, or 0.
+ * *after_id is 0 when there are no more.
+ */
+MUST_CHECK enum err letter_unresolved(struct store *st, int64_t group_no,
+				      int64_t *after_id, int64_t *ret_id);
+
+/*
+ * Takes away letters of the group, @max at most, with their history.  Part of
+ * a transaction; ERR_GONE: one is not resolved.
+ */
+MUST_CHECK enum err letter_drop_of_group(struct store *st, int64_t group_no,
+					 unsigned max, unsigned *ret_n);
 
 /* One letter with everything; ERR_NO if there is none of that id. */
 MUST_CHECK enum err letter_show(struct store *st, int64_t id,

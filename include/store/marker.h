@@ -63,4 +63,11 @@ MUST_CHECK enum err marker_drain(struct store *st, int64_t now_ms,
 				 int64_t longest_ttl_ms, unsigned max_rows,
 				 unsigned *ret_n);
 
+typedef enum err marker_count_fn(void *arg, int generation, int64_t rows);
+
+/* The generations that marker_drain() would drain.  Counts all their rows. */
+MUST_CHECK enum err marker_expired(struct store *st, int64_t now_ms,
+				   int64_t longest_ttl_ms,
+				   marker_count_fn *row, void *arg);
+
 #endif

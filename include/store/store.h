@@ -27,6 +27,7 @@ struct store_options {
 	int64_t max_size;	/* bytes of the file; 0 for a reader */
 	int64_t memory;		/* bytes SQLite may use; 0: no limit */
 	bool secure_delete;
+	bool accept_restored;	/* a backup becomes the store */
 };
 
 /*
@@ -34,6 +35,9 @@ struct store_options {
  * store, or a newer program's; ERR_CORRUPT: damaged.  Both leave the file as
  * it was, byte for byte.  ERR_NO: there is no file (reader only).  ERR_CREATE,
  * ERR_PERM, ERR_FULL, ERR_IO as they say.
+ *
+ * A backup (store/care.h) opens for an owner only with accept_restored:
+ * ERR_SCHEMA says of when it is.
  *
  * An owner's open completes a checkpoint and then commits the next epoch,
  * synced: what a process before it left unsynced must not be vouched for

@@ -26,12 +26,16 @@ static const struct act_spec specs[] = {
 	{ "group list", false, act_group_list },
 	{ "group pause", true, act_group_pause },
 	{ "group resume", true, act_group_resume },
-	{ "dead pull", false, act_dead_pull },
+	{ "dead pull", true, act_dead_pull },
 	{ "dead pulled", true, act_dead_pulled },
 	{ "event show", false, act_event_show },
 	{ "event forget", true, act_event_forget },
 	{ "pending retry", true, act_pending_retry },
 	{ "pending list", false, act_pending_list },
+	{ "store sweep", true, act_store_sweep },
+	{ "status", false, act_status },
+	{ "group rename", true, act_group_rename },
+	{ "group drop", true, act_group_drop },
 };
 
 const struct act_spec *act_find(const char *name)
@@ -179,7 +183,7 @@ void act_describe(const struct act *a, char *buf, size_t size)
 {
 	static const char *const names[] = {
 		"ids", "group", "tenant", "kind", "type", "topic", "since",
-		"until", "state", "event", "all",
+		"until", "state", "event", "all", "names",
 	};
 	size_t n = 0;
 
@@ -208,4 +212,17 @@ enum err act_audit(const struct act *a, const struct act_context *c, int64_t n)
 	act_describe(a, what, sizeof(what));
 	r.what = span_str(what);
 	return audit_put(c->store, &r);
+}
+
+enum err act_audit_look(const struct act *a, const struct act_context *c,
+			int64_t n)
+{
+	enum err e = store_begin(c->store);
+
+	if (!e)
+		e = act_audit(a, c, n);
+	if (!e)
+		return store_commit(c->store);
+	store_rollback(c->store);
+	return e;
 }

@@ -97,11 +97,17 @@ void act_describe(const struct act *a, char *buf, size_t size);
 MUST_CHECK enum err act_audit(const struct act *a, const struct act_context *c,
 			      int64_t n);
 
+/* The same as a transaction of its own: before a payload is handed out. */
+MUST_CHECK enum err act_audit_look(const struct act *a,
+				   const struct act_context *c, int64_t n);
+
 act_page_fn act_dead_list, act_dead_summary, act_dead_show;
 act_page_fn act_dead_discard, act_dead_restore, act_dead_purge;
 act_page_fn act_dead_replay, act_job_list, act_job_show, act_job_cancel;
 act_page_fn act_job_resume, act_audit_list, act_group_list, act_pending_list;
 act_page_fn act_dead_pull, act_dead_pulled, act_event_show, act_event_forget;
 act_page_fn act_pending_retry, act_group_pause, act_group_resume;
+act_page_fn act_status, act_group_rename;
+act_page_fn act_group_drop, act_store_sweep;
 
 #endif

@@ -1,74 +1,164 @@
-/* A group held back, or let go again. */
-#include "act.h"
-#include "daemon.h"
+/* Groups under another name, and groups that are gone for good. */
+#include <stdio.h>
+
+#include "act_letters.h"
 #include "store/group.h"
+#include "store/pending.h"
 #include "store/store.h"
 
-/* Memory follows the commit. */
-static void tell_daemon(const struct act_context *c, int64_t group_no,
-			bool paused)
-{
-	struct daemon *d = c->daemon;
+#define SLICE	200	/* letters of one transaction */
 
-	for (unsigned i = 0; d && i < d->config->groups_len; i++)
-		if (d->groups[i].record.group_no == group_no)
-			d->groups[i].record.paused = paused;
+struct named {
+	struct group_record record;
+	char text[160];		/* as asked for: "OLD,NEW" or "NAME" */
+	struct span name, other;
+};
+
+static bool is_configured(const struct act_context *c, struct span name)
+{
+	for (unsigned i = 0; i < c->config->groups_len; i++)
+		if (span_is(name, c->config->groups[i].name))
+			return true;
+	return false;
 }
 
-static enum err set(struct act *a, const struct act_context *c, bool paused,
-		    int64_t group_no)
+/* What is configured is written under its name at every start. */
+static enum err find(const struct act *a, const struct act_context *c,
+		     struct named *n, struct err_detail *why)
 {
+	char name[72];
+	enum err e;
+
+	n->name = span_cut(act_option(a, "names", n->text, sizeof(n->text)),
+			   ',', &n->other);
+	if (!n->name.len)
+		return err_say(why, ERR_USAGE, "name the group");
+	snprintf(name, sizeof(name), "%.*s", SPAN_FMT(n->name));
+	e = group_find(c->store, name, &n->record);
+	if (e == ERR_NO)
+		return err_say(why, e, "no group \"%s\"; `mqonce group list` "
+			       "shows them", name);
+	if (!e && is_configured(c, n->name))
+		return err_say(why, ERR_NO, "group %s is configured; stop the "
+			       "daemon, take the name out of the "
+			       "configuration, then ask again", name);
+	return e;
+}
+
+static enum err finish(const struct act *a, const struct act_context *c,
+		       enum err e, int64_t n)
+{
+	if (!e)
+		e = act_audit(a, c, n);
+	if (!e)
+		return store_commit(c->store);
+	store_rollback(c->store);
+	return e;
+}
+
+static enum err check_new(const struct act_context *c, const struct named *n,
+			  struct err_detail *why)
+{
+	struct group_record other;
+	char name[72];
+	enum err e;
+
+	snprintf(name, sizeof(name), "%.*s", SPAN_FMT(n->other));
+	if (!config_is_group_name(n->other))
+		return err_say(why, ERR_USAGE, "\"%s\" cannot be a group's "
+			       "name: letters, digits, _ and -, 64 at most",
+			       name);
+	e = group_find(c->store, name, &other);
+	if (!e)
+		return err_say(why, ERR_NO, "group %s is there already, with "
+			       "records of its own", name);
+	return e == ERR_NO ? OK : e;
+}
+
+enum err act_group_rename(struct act *a, const struct act_context *c,
+			  struct rows *out, bool *ret_more,
+			  struct err_detail *why)
+{
+	struct named n;
+	enum err e = find(a, c, &n, why);
+
+	*ret_more = false;
+	if (!e)
+		e = check_new(c, &n, why);
+	if (!e)
+		e = store_begin(c->store);
+	if (e)
+		return e;
+	e = group_rename(c->store, n.record.group_no, n.other);
+	e = finish(a, c, e, 1);
+	if (e)
+		return e;
+	row_begin(out);
+	row_text(out, "group", n.other);
+	row_text(out, "was", n.name);
+	return row_end(out) ? OK : ERR_FULL;
+}
+
+/* Nothing that waits for somebody may go; looks at a part at a time. */
+static enum err check_unused(struct act *a, const struct act_context *c,
+			     const struct named *n, struct err_detail *why)
+{
+	int64_t rows = 0, bytes = 0, id = 0;
+	enum err e = pending_totals(c->store, n->record.group_no, &rows,
+				    &bytes);
+
+	if (!e && rows)
+		return err_say(why, ERR_NO, "%lld events of group %.*s wait; "
+			       "they need the group", (long long)rows,
+			       SPAN_FMT(n->name));
+	if (!e)
+		e = letter_unresolved(c->store, n->record.group_no, &a->cursor,
+				      &id);
+	if (!e && id)
+		return err_say(why, ERR_NO, "letter %lld of group %.*s is not "
+			       "resolved; discard and purge what is of no use",
+			       (long long)id, SPAN_FMT(n->name));
+	return e;
+}
+
+/* A slice of its letters and, behind the last one, the group. */
+static enum err drop_slice(struct act *a, const struct act_context *c,
+			   const struct named *n, bool *ret_more)
+{
+	unsigned letters = 0;
 	enum err e = store_begin(c->store);
 
 	if (e)
 		return e;
-	e = group_pause(c->store, group_no, paused);
-	if (!e)
-		e = act_audit(a, c, 1);
-	if (e) {
-		store_rollback(c->store);
+	e = letter_drop_of_group(c->store, n->record.group_no, SLICE, &letters);
+	*ret_more = !e && letters == SLICE;
+	if (!e && !*ret_more)
+		e = group_drop(c->store, n->record.group_no);
+	a->count += letters;
+	if (!e && *ret_more)
+		return store_commit(c->store);
+	return finish(a, c, e, a->count);
+}
+
+enum err act_group_drop(struct act *a, const struct act_context *c,
+			struct rows *out, bool *ret_more,
+			struct err_detail *why)
+{
+	struct named n;
+	enum err e = find(a, c, &n, why);
+
+	*ret_more = true;
+	if (!e && !a->step) {
+		e = check_unused(a, c, &n, why);
+		a->step = !a->cursor;
 		return e;
 	}
-	e = store_commit(c->store);
 	if (!e)
-		tell_daemon(c, group_no, paused);
-	return e;
-}
-
-static enum err hold(struct act *a, const struct act_context *c, bool paused,
-		     struct rows *out, bool *ret_more, struct err_detail *why)
-{
-	int64_t group_no = 0;
-	enum err e = act_group(a, c, &group_no, why);
-
-	*ret_more = false;
-	if (!e && !group_no)
-		e = err_say(why, ERR_USAGE, "name a group; `mqonce group list` "
-			    "shows them");
-	if (!e)
-		e = set(a, c, paused, group_no);
-	if (e == ERR_GONE)
-		return err_say(why, ERR_NO, "the group is %s already",
-			       paused ? "paused" : "running");
-	if (e)
+		e = drop_slice(a, c, &n, ret_more);
+	if (e || *ret_more)
 		return e;
-	if (c->daemon)
-		e = retry_refresh(&c->daemon->retry);
 	row_begin(out);
-	row_bool(out, "paused", paused);
-	return row_end(out) ? e : ERR_FULL;
-}
-
-enum err act_group_pause(struct act *a, const struct act_context *c,
-			 struct rows *out, bool *ret_more,
-			 struct err_detail *why)
-{
-	return hold(a, c, true, out, ret_more, why);
-}
-
-enum err act_group_resume(struct act *a, const struct act_context *c,
-			  struct rows *out, bool *ret_more,
-			  struct err_detail *why)
-{
-	return hold(a, c, false, out, ret_more, why);
+	row_text(out, "dropped", n.name);
+	row_int(out, "letters", a->count);
+	return row_end(out) ? OK : ERR_FULL;
 }

@@ -232,6 +232,11 @@ enum err act_dead_show(struct act *a, const struct act_context *c,
 	if (e || !id)
 		return e ? e : err_say(why, ERR_USAGE, "dead show needs the "
 				       "number of a letter");
+	if (!a->step && act_flag(a, "payload")) {
+		e = act_audit_look(a, c, 1);
+		if (e)
+			return e;
+	}
 	e = letter_show(c->store, id, a->step++ ? show_chunk : show_letter, &s);
 	if (e == ERR_NO)
 		return err_say(why, e, "%s", store_detail(c->store));

@@ -104,6 +104,8 @@ enum err act_dead_pull(struct act *a, const struct act_context *c,
 		if (!e && a->limit <= 0)
 			e = err_say(why, ERR_USAGE, "dead pull needs --max N, "
 				    "how many letters to take at most");
+		if (!e)
+			e = act_audit_look(a, c, a->limit);
 	}
 	if (e)
 		return e;

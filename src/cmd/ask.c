@@ -97,6 +97,8 @@ static enum err take_options(struct ask *k, const struct command_args *a,
 		const char *arg = a->argv[i];
 		bool value = false;
 
+		if (!strcmp(arg, "-q"))
+			arg = "--quiet";
 		if (arg[0] != '-' || !arg[1]) {
 			e = take_word(k, arg, why);
 		} else if (arg[1] != '-') {
@@ -123,7 +125,7 @@ enum err ask_open(struct ask *k, const struct ask_spec *spec,
 {
 	enum err e;
 
-	*k = (struct ask){ .spec = spec };
+	*k = (struct ask){ .spec = spec, .writes = spec->writes };
 	e = take_options(k, a, why);
 	if (!e)
 		e = cmd_load_config(a, &k->config, why);
@@ -289,11 +291,11 @@ static enum err ask_here(struct ask *k, const char *request, size_t len,
 {
 	const struct store_options o = {
 		.path = k->config->store.path,
-		.max_size = k->spec->writes ? k->config->store.max_size : 0,
+		.max_size = k->writes ? k->config->store.max_size : 0,
 		.secure_delete = k->config->store.secure_delete,
 	};
 	struct store *st = NULL;
-	enum err e = store_open(&o, k->spec->writes ? STORE_OWNER
+	enum err e = store_open(&o, k->writes ? STORE_OWNER
 						    : STORE_READER, &st, why);
 
 	if (!e)
@@ -315,7 +317,8 @@ enum err ask_send(struct ask *k, struct err_detail *why)
 	request = build_request(k, &len);
 	if (!request)
 		return err_say(why, ERR_USAGE, "the request is too large");
-	fd = connect_to(k->config->store.socket);
+	errno = 0;
+	fd = k->here ? -1 : connect_to(k->config->store.socket);
 	k->owned = fd >= 0;
 	if (fd >= 0)
 		e = ask_owner(k, fd, request, len, why);

@@ -55,6 +55,8 @@ struct ask {
 	char words[8192];
 	enum ask_format format;
 	bool utc;
+	bool here;		/* not by the owner, even if there is one */
+	bool writes;		/* needs the lock while nobody has it */
 	unsigned rows;
 	bool owned;		/* an owner answered */
 	struct table *table;

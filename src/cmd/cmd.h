@@ -26,6 +26,9 @@ command_fn cmd_job_resume, cmd_pending_list;
 command_fn cmd_group_list, cmd_audit_list, cmd_dead_pull, cmd_event_show;
 command_fn cmd_event_forget, cmd_pending_retry, cmd_group_pause;
 command_fn cmd_group_resume;
+command_fn cmd_group_rename, cmd_group_drop;
+command_fn cmd_store_verify, cmd_store_sweep, cmd_store_backup;
+command_fn cmd_store_quarantine;
 
 /* *ret_c is given: config_free(). */
 MUST_CHECK enum err cmd_load_config(const struct command_args *a,

@@ -15,7 +15,7 @@
 #define LOCKED_MS	20	/* between tries for the write lock */
 #define FULL_MS		5000	/* between tries for room on the disk */
 
-static const char *gate_text(enum gate g)
+const char *daemon_gate_text(enum gate g)
 {
 	switch (g) {
 	case GATE_OPEN:		return "open";
@@ -26,6 +26,12 @@ static const char *gate_text(enum gate g)
 	case GATE_DISK_FULL:	return "the disk is full";
 	}
 	return "";
+}
+
+bool daemon_is_stopped(const struct daemon *d)
+{
+	return d->gate != GATE_OPEN &&
+	       (d->gate != GATE_LOCKED || d->session.held);
 }
 
 static const char *gate_advice(enum gate g)
@@ -68,7 +74,7 @@ static void set_gate(struct daemon *d, enum gate g, int64_t now)
 		log_info("ingest.open", "action=read");
 	else
 		log_err("ingest.stopped", "why=\"%s\"%s%s action=wait: %s",
-			gate_text(g), is_groups(g) ? " group=" : "",
+			daemon_gate_text(g), is_groups(g) ? " group=" : "",
 			is_groups(g) ? d->full_group->config->name : "",
 			gate_advice(g));
 }
@@ -149,7 +155,7 @@ static void hold_or_come_back(struct daemon *d, int64_t now)
 		return;
 	if (locked_long)
 		log_err("ingest.stopped", "why=\"%s\" action=wait: %s",
-			gate_text(d->gate), gate_advice(d->gate));
+			daemon_gate_text(d->gate), gate_advice(d->gate));
 	session_hold(&d->session, hold, now);
 }
 
@@ -235,7 +241,7 @@ static void say(struct daemon *d)
 	char text[320], lines[448];
 
 	if (d->gate != GATE_OPEN && d->gate != GATE_LOCKED)
-		snprintf(text, sizeof(text), "%s%s%s", gate_text(d->gate),
+		snprintf(text, sizeof(text), "%s%s%s", daemon_gate_text(d->gate),
 			 is_groups(d->gate) ? ": group " : "",
 			 is_groups(d->gate) ? d->full_group->config->name : "");
 	else

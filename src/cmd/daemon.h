@@ -26,6 +26,7 @@ struct daemon {
 	struct loop *loop;
 	int signal_fd;
 	bool stop, reload;
+	bool accept_restored;	/* a backup becomes the store */
 	struct config *next;	/* for the one after this; given */
 
 	struct store *store;
@@ -61,6 +62,10 @@ MUST_CHECK enum err daemon_turn(struct daemon *d,
 
 /* Milliseconds until the next turn has something to do. */
 int64_t daemon_wait_ms(const struct daemon *d);
+
+/* Whether no event is taken, short locks apart; and why, in words. */
+bool daemon_is_stopped(const struct daemon *d);
+const char *daemon_gate_text(enum gate g);
 
 /* What the loop waits for. */
 MUST_CHECK enum err daemon_watch(struct daemon *d);

@@ -273,6 +273,7 @@ enum err cmd_dead_show(const struct command_args *a, struct err_detail *why)
 	if (!e && (!*k.words || parse_uint(span_str(k.words), &id)))
 		e = err_say(why, ERR_USAGE, "dead show needs the ID of a "
 			    "letter, a number; `mqonce dead list` shows them");
+	k.writes = !e && ask_get(&k, "payload");	/* it is audited */
 	if (!e)
 		e = ask_send(&k, why);
 	if (!e && k.format == ASK_TABLE) {

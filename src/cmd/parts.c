@@ -13,6 +13,7 @@ static enum err open_store(struct daemon *d, struct err_detail *why)
 		.max_size = d->config->store.max_size,
 		.memory = d->config->limits.memory / 4,
 		.secure_delete = d->config->store.secure_delete,
+		.accept_restored = d->accept_restored,
 	};
 
 	return store_open(&o, STORE_OWNER, &d->store, why);

@@ -143,7 +143,7 @@ static enum err mark(struct ask *k, struct pull *p, const char *path,
 enum err cmd_dead_pull(const struct command_args *a, struct err_detail *why)
 {
 	static const struct ask_spec spec = {
-		.act = "dead pull", .row = write_row,
+		.act = "dead pull", .writes = true, .row = write_row,
 		.options = "group= tenant= kind= type= topic= since= until= "
 			   "event= max= out=",
 	};

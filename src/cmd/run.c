@@ -131,9 +131,13 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 	struct config *c = NULL;
 	struct loop *loop = NULL;
 	AUTO_CLOSE int signal_fd = -1;
-	bool again = true, reloaded = false;
+	bool again = true, reloaded = false, accept = false;
+	const struct command_option options[] = {
+		{ "--accept-restored", &accept, NULL },
+	};
 	unsigned n;
-	enum err e = cmd_options(a, NULL, 0, NULL, 0, &n, why);
+	enum err e = cmd_options(a, options, ARRAY_LEN(options), NULL, 0, &n,
+				 why);
 
 	if (!e)
 		e = cmd_load_config(a, &c, why);
@@ -159,6 +163,8 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 		d->config = c;
 		d->loop = loop;
 		d->signal_fd = signal_fd;
+		d->accept_restored = accept;
+		accept = false;
 		e = serve(d, a, why);
 		again = d->next && !d->stop;
 		if (again) {

@@ -1,221 +1,227 @@
-/* What the store and its owner say, without disturbing either. */
+/* `status`: what the owner says, or, without one, the store. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "base/clock.h"
+#include "ask.h"
 #include "base/parse.h"
-#include "cmd.h"
-#include "store/counter.h"
-#include "store/group.h"
-#include "store/letter.h"
-#include "store/owner.h"
-#include "store/pending.h"
-#include "store/store.h"
-
-static void print_owner(const char *path)
-{
-	char text[512];
-	pid_t pid;
-
-	owner_look(path, &pid, text, sizeof(text));
-	if (pid)
-		printf("owner       pid %d\n%s", (int)pid, text);
-	else
-		printf("owner       none; start it with `mqonce run`\n");
-}
-
-static void print_file(struct store *st, const struct store_config *c)
-{
-	char size[CMD_SIZE_SIZE], wal[CMD_SIZE_SIZE], max[PARSE_TEXT_SIZE];
-	struct store_stats s;
-
-	store_stats(st, &s);
-	printf("store       %s\n            %s of at most %s, wal %s\n",
-	       c->path, cmd_size(size, s.file_bytes),
-	       size_text(max, c->max_size), cmd_size(wal, s.wal_bytes));
-}
 
 /* A total, and behind it what it is made of, as far as that is not 0. */
 struct part {
-	const char *name;
-	int64_t n;
+	const char *name, *field;
 };
 
-static void print_total(const char *name, const struct part *parts, unsigned n)
+static void print_total(struct json_value row, const char *name,
+			const struct part *parts, unsigned n)
 {
 	int64_t sum = 0;
 	const char *before = "   ";
 
 	for (unsigned i = 0; i < n; i++)
-		sum += parts[i].n;
+		sum += ask_number(row, parts[i].field);
 	printf("  %-13s %8" PRId64, name, sum);
-	for (unsigned i = 0; i < n; i++)
-		if (parts[i].n && parts[i].name) {
-			printf("%s%s %" PRId64, before, parts[i].name,
-			       parts[i].n);
-			before = ", ";
-		}
+	for (unsigned i = 0; i < n; i++) {
+		int64_t v = ask_number(row, parts[i].field);
+
+		if (!v || !parts[i].name)
+			continue;
+		printf("%s%s %" PRId64, before, parts[i].name, v);
+		before = ", ";
+	}
 	putchar('\n');
 }
 
-static void print_counters(const struct counters *c)
+static void print_counters(struct json_value row)
 {
-	const struct part received[] = { { NULL, c->received } };
-	const struct part done[] = { { NULL, c->done } };
-	const struct part suppressed[] = {
-		{ "copies of done", c->suppressed_done },
-		{ "of pending", c->suppressed_pending },
-		{ "of dead", c->suppressed_dead },
+	static const struct part received[] = { { NULL, "received" } };
+	static const struct part done[] = { { NULL, "done" } };
+	static const struct part suppressed[] = {
+		{ "copies of done", "suppressed_done" },
+		{ "of pending", "suppressed_pending" },
+		{ "of dead", "suppressed_dead" },
 	};
-	const struct part dead[] = {
-		{ "permanent", c->dead_permanent },
-		{ "poison", c->dead_poison },
-		{ "conflict", c->dead_conflict },
-		{ "exhausted", c->dead_exhausted },
-		{ "crash_loop", c->dead_crash_loop },
+	static const struct part dead[] = {
+		{ "permanent", "dead_permanent" },
+		{ "poison", "dead_poison" },
+		{ "conflict", "dead_conflict" },
+		{ "exhausted", "dead_exhausted" },
+		{ "crash_loop", "dead_crash_loop" },
 	};
-	const struct part attempts[] = {
-		{ "ok", c->attempts_ok },
-		{ "transient", c->attempts_transient },
-		{ "permanent", c->attempts_permanent },
-		{ "poison", c->attempts_poison },
+	static const struct part attempts[] = {
+		{ "ok", "attempts_ok" },
+		{ "transient", "attempts_transient" },
+		{ "permanent", "attempts_permanent" },
+		{ "poison", "attempts_poison" },
 	};
 
-	print_total("received", received, ARRAY_LEN(received));
-	print_total("done", done, ARRAY_LEN(done));
-	print_total("suppressed", suppressed, ARRAY_LEN(suppressed));
-	print_total("dead", dead, ARRAY_LEN(dead));
-	print_total("attempts", attempts, ARRAY_LEN(attempts));
-	if (c->superseded)
+	print_total(row, "received", received, ARRAY_LEN(received));
+	print_total(row, "done", done, ARRAY_LEN(done));
+	print_total(row, "suppressed", suppressed, ARRAY_LEN(suppressed));
+	print_total(row, "dead", dead, ARRAY_LEN(dead));
+	print_total(row, "attempts", attempts, ARRAY_LEN(attempts));
+	if (ask_number(row, "superseded"))
 		printf("  %-13s %8" PRId64 "   older than what was handled, no "
-		       "effect (order guard)\n",
-		       "superseded", c->superseded);
-	if (c->dropped)
+		       "effect (order guard)\n", "superseded",
+		       ask_number(row, "superseded"));
+	if (ask_number(row, "dropped"))
 		printf("  %-13s %8" PRId64 "   dead, payload not kept "
-		       "(dead_letter = off)\n",
-		       "dropped", c->dropped);
-	if (c->retained)
+		       "(dead_letter = off)\n", "dropped",
+		       ask_number(row, "dropped"));
+	if (ask_number(row, "retained"))
 		printf("  %-13s %8" PRId64 "   copies left alone (retained = "
-		       "ignore)\n",
-		       "retained", c->retained);
+		       "ignore)\n", "retained", ask_number(row, "retained"));
+}
+
+static bool is_true(struct json_value row, const char *name)
+{
+	struct json_value v;
+
+	return ask_field(row, name, &v) && span_is(v.raw, "true");
 }
 
 /* What keeps the group from running anything, if something does. */
-static void print_hold(const struct store *st, const struct group_record *g)
+static void print_hold(struct json_value row)
 {
-	int64_t now = store_now_ms(st, clock_boot_ms());
-	char text[PARSE_TEXT_SIZE];
+	char age[CMD_AGE_SIZE];
 
-	if (g->paused)
+	if (is_true(row, "paused"))
 		printf("  paused        by the operator; deliveries wait\n");
-	if (g->breaker.open)
+	if (ask_number(row, "breaker_open_ms"))
 		printf("  breaker       open for %s: events keep failing alike; "
-		       "one is tried every %d s\n",
-		       duration_text(text, (now - g->breaker.open_since_ms) /
-						   1000 * 1000),
-		       BREAKER_PROBE_MS / 1000);
+		       "one is tried now and then\n",
+		       cmd_age(age, ask_number(row, "breaker_open_ms")));
 }
 
-static enum err print_letters(struct store *st, int64_t group_no,
-			      const struct group_config *c)
+static void print_group(struct json_value row)
 {
-	int64_t open = 0, kept = 0;
-	enum err e = letter_totals(st, group_no, &open, &kept);
+	char name[72], size[CMD_SIZE_SIZE], max[PARSE_TEXT_SIZE];
+	int64_t rows = ask_number(row, "pending");
 
-	if (e || !open)
-		return e;
-	printf("  %-13s %8" PRId64 "   of at most %" PRId64 "%s\n", "open letters",
-	       open, c->max_dead,
-	       c->dead_limit == DEAD_LIMIT_STOP
-		       ? ", then no event is taken"
-		       : " with their payload; older ones lose it");
-	return OK;
-}
-
-static enum err print_group(struct store *st, const struct group_record *g,
-			    const struct group_config *gc,
-			    const struct limits_config *l)
-{
-	struct counters c;
-	int64_t rows = 0, bytes = 0;
-	char size[CMD_SIZE_SIZE], max[PARSE_TEXT_SIZE];
-	enum err e = counter_get(st, g->group_no, &c);
-
-	if (!e)
-		e = pending_totals(st, g->group_no, &rows, &bytes);
-	if (e)
-		return e;
-	printf("\ngroup %s\n", gc->name);
-	print_hold(st, g);
-	print_counters(&c);
+	ask_text(row, "group", name, sizeof(name));
+	printf("\ngroup %s\n", name);
+	if (!is_true(row, "known")) {
+		printf("  new: the daemon has not run with it yet\n");
+		return;
+	}
+	print_hold(row);
+	print_counters(row);
 	printf("  %-13s %8" PRId64, "pending", rows);
 	if (rows)
 		printf("   of at most %" PRId64 "; %s of at most %s",
-		       l->pending_rows, cmd_size(size, bytes),
-		       size_text(max, l->pending_bytes));
+		       ask_number(row, "pending_max"),
+		       cmd_size(size, ask_number(row, "pending_bytes")),
+		       size_text(max, ask_number(row, "pending_bytes_max")));
 	putchar('\n');
-	return print_letters(st, g->group_no, gc);
 }
 
-static enum err print_strays(struct store *st)
+static void print_owner(struct json_value row)
 {
-	struct counters c;
-	enum err e = counter_get(st, COUNTER_NO_GROUP, &c);
+	char said[512];
+	int64_t pid = ask_number(row, "pid");
 
-	if (e)
-		return e;
+	ask_text(row, "said", said, sizeof(said));
+	if (pid)
+		printf("owner       pid %" PRId64 "\n%s", pid, said);
+	else
+		printf("owner       none; start it with `mqonce run`\n");
+}
+
+static void print_store(struct json_value row)
+{
+	char size[CMD_SIZE_SIZE], wal[CMD_SIZE_SIZE], max[PARSE_TEXT_SIZE];
+	char path[4096];
+
+	ask_text(row, "path", path, sizeof(path));
+	printf("store       %s\n            %s of at most %s, wal %s\n", path,
+	       cmd_size(size, ask_number(row, "file_bytes")),
+	       size_text(max, ask_number(row, "max_bytes")),
+	       cmd_size(wal, ask_number(row, "wal_bytes")));
+}
+
+static void print_letters(struct json_value row, bool first)
+{
+	char kind[16], age[CMD_AGE_SIZE];
+
+	ask_text(row, "kind", kind, sizeof(kind));
+	printf("%-11s %" PRId64 " %s, the oldest of %s\n",
+	       first ? "open dead" : "", ask_number(row, "open"), kind,
+	       cmd_age(age, ask_number(row, "oldest_age_ms")));
+}
+
+static void print_all(struct json_value row)
+{
+	int64_t unmatched = ask_number(row, "unmatched");
+	int64_t lost = ask_number(row, "sessions_lost");
+
 	printf("\nall groups\n  %-13s %8" PRId64 "%s\n  %-13s %8" PRId64 "%s\n",
-	       "unmatched", c.unmatched,
-	       c.unmatched ? "   no group's filter fits their topic" : "",
-	       "sessions lost", c.sessions_lost,
-	       c.sessions_lost ? "   by the broker, with what it kept for us"
-			       : "");
-	return OK;
+	       "unmatched", unmatched,
+	       unmatched ? "   no group's filter fits their topic" : "",
+	       "sessions lost", lost,
+	       lost ? "   by the broker, with what it kept for us" : "");
 }
 
-static enum err print_groups(struct store *st, const struct config *c)
+struct shown {
+	bool quiet, letters;
+	unsigned alarms;
+};
+
+static void print_alarm(struct shown *s, struct json_value row)
 {
-	enum err e = OK;
+	char text[512], name[32];
 
-	for (unsigned i = 0; !e && i < c->groups_len; i++) {
-		struct group_record g;
+	ask_text(row, "alarm", name, sizeof(name));
+	ask_text(row, "text", text, sizeof(text));
+	if (!s->quiet && !s->alarms)
+		printf("\nalarms\n");
+	printf("%s%s: ", s->quiet ? "" : "  ", name);
+	cmd_print_safe(span_str(text));
+	putchar('\n');
+	s->alarms++;
+}
 
-		e = group_find(st, c->groups[i].name, &g);
-		if (e == ERR_NO) {
-			printf("\ngroup %s\n  new: the daemon has not run with "
-			       "it yet\n",
-			       c->groups[i].name);
-			e = OK;
-		} else if (!e) {
-			e = print_group(st, &g, &c->groups[i], &c->limits);
-		}
+static enum err print_row(struct ask *k, struct json_value row)
+{
+	struct shown *s = k->arg;
+	char record[16] = "";
+
+	ask_text(row, "record", record, sizeof(record));
+	if (!strcmp(record, "alarm")) {
+		print_alarm(s, row);
+	} else if (s->quiet) {
+		return OK;
+	} else if (!strcmp(record, "owner")) {
+		print_owner(row);
+	} else if (!strcmp(record, "store")) {
+		print_store(row);
+	} else if (!strcmp(record, "letters")) {
+		print_letters(row, !s->letters);
+		s->letters = true;
+	} else if (!strcmp(record, "group")) {
+		print_group(row);
+	} else if (!strcmp(record, "all")) {
+		print_all(row);
 	}
-	return e ? e : print_strays(st);
+	return OK;
 }
 
 enum err cmd_status(const struct command_args *a, struct err_detail *why)
 {
-	struct config *c = NULL;
-	struct store *st = NULL;
-	unsigned n;
-	enum err e = cmd_options(a, NULL, 0, NULL, 0, &n, why);
+	static const struct ask_spec spec = {
+		.act = "status", .options = "quiet max-age=", .row = print_row,
+	};
+	struct shown s = { .quiet = false };
+	struct ask k;
+	enum err e = ask_open(&k, &spec, a, why);
 
+	k.arg = &s;
+	s.quiet = !e && ask_get(&k, "quiet");
+	if (s.quiet)
+		k.format = ASK_TABLE;
 	if (!e)
-		e = cmd_load_config(a, &c, why);
-	if (!e) {
-		const struct store_options o = { .path = c->store.path };
-
-		e = store_open(&o, STORE_READER, &st, why);
-	}
-	if (!e) {
-		print_owner(c->store.path);
-		print_file(st, &c->store);
-		e = print_groups(st, c);
-		if (e)
-			e = err_say(why, e, "%s: %s", c->store.path,
-				    store_detail(st));
-	}
-	store_close(st);
-	config_free(c);
+		e = ask_send(&k, why);
+	ask_close(&k);
+	if (!e && s.quiet && s.alarms)
+		return err_say(why, ERR_NO, "%u alarm%s", s.alarms,
+			       s.alarms == 1 ? "" : "s");
 	return e;
 }

@@ -3,7 +3,7 @@
 #include "base/parse.h"
 #include "config_internal.h"
 
-static bool is_group_name(struct span s)
+bool config_is_group_name(struct span s)
 {
 	if (!s.len || s.len > 64)
 		return false;
@@ -23,7 +23,7 @@ static enum err open_group(struct parser *p, struct span name)
 	struct scope *s = &p->groups[c->groups_len];
 	struct group_config *g = &c->groups[c->groups_len];
 
-	if (!is_group_name(name))
+	if (!config_is_group_name(name))
 		return config_say(p, p->line,
 				  "write [group NAME] with a NAME of 1 to 64 "
 				  "letters, digits, _ and -");

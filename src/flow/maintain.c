@@ -13,7 +13,6 @@
 #define SAVE_MS		60000
 #define CLOCK_MS	10000	/* what a short boot takes from what waits */
 #define IDLE_MS		5000
-#define WAL_ALARM_BYTES	((int64_t)64 << 20)
 
 enum err maintain_init(struct maintain *m, struct batch *b)
 {
@@ -25,21 +24,49 @@ enum err maintain_init(struct maintain *m, struct batch *b)
 	return group_longest_ttl(b->store, &m->longest_ttl_ms);
 }
 
-/* Histories and order keys that nothing refers to any more. */
-static enum err sweep_rest(struct maintain *m, int64_t now_ms,
-			   unsigned *ret_attempts)
+static enum err sweep_events(struct store *st, int64_t before_ms,
+			     struct swept *n)
+{
+	enum err e = store_begin(st);
+
+	if (e)
+		return e;
+	e = attempt_sweep(st, before_ms, MAINTAIN_EVENTS, &n->attempts);
+	if (!e)
+		e = letter_sweep(st, before_ms, MAINTAIN_EVENTS, &n->letters);
+	if (e)
+		store_rollback(st);
+	else
+		e = store_commit(st);
+	return e;
+}
+
+enum err maintain_slice(struct store *st, int64_t now_ms,
+			int64_t longest_ttl_ms, struct swept *ret_n)
+{
+	enum err e = marker_drain(st, now_ms, longest_ttl_ms, MAINTAIN_ROWS,
+				  &ret_n->markers);
+
+	if (!e)
+		e = sweep_events(st, now_ms - longest_ttl_ms, ret_n);
+	ret_n->more = ret_n->markers == MAINTAIN_ROWS ||
+		      ret_n->attempts >= MAINTAIN_EVENTS ||
+		      ret_n->letters == MAINTAIN_EVENTS;
+	return e;
+}
+
+/* Order keys that nothing refers to any more. */
+static enum err sweep_order(struct maintain *m, int64_t now_ms)
 {
 	struct store *st = m->batch->store;
-	int64_t before = now_ms - m->longest_ttl_ms;
 	struct hash_key cursor = m->order_cursor;
 	unsigned n;
 	enum err e = store_begin(st);
 
 	if (e)
 		return e;
-	e = attempt_sweep(st, before, MAINTAIN_EVENTS, ret_attempts);
-	if (!e)
-		e = order_sweep(st, &cursor, before, MAINTAIN_ROWS, &n);
+	e = order_sweep(st, &cursor, now_ms - m->longest_ttl_ms, MAINTAIN_ROWS,
+			&n);
 	if (e)
 		store_rollback(st);
 	else
@@ -68,22 +95,19 @@ static enum err sweep(struct maintain *m, int64_t boot_ms)
 {
 	struct store *st = m->batch->store;
 	int64_t now = store_now_ms(st, boot_ms);
-	unsigned markers = 0, attempts = 0;
+	struct swept n = { 0 };
 	bool rotated = false;
-	enum err e = marker_drain(st, now, m->longest_ttl_ms, MAINTAIN_ROWS,
-				  &markers);
+	enum err e = maintain_slice(st, now, m->longest_ttl_ms, &n);
 
-	m->batch->strays->markers -= markers;
+	m->batch->strays->markers -= n.markers;
 	if (!e)
 		e = marker_rotate(st, now, m->longest_ttl_ms, &rotated);
 	if (!e)
-		e = sweep_rest(m, now, &attempts);
+		e = sweep_order(m, now);
 	if (rotated)
 		log_info("marker.rotate", "longest_ttl_ms=%lld",
 			 (long long)m->longest_ttl_ms);
-	m->sweep_boot_ms = boot_ms + (markers == MAINTAIN_ROWS ||
-				      attempts >= MAINTAIN_EVENTS
-					      ? SWEEP_AGAIN_MS : SWEEP_MS);
+	m->sweep_boot_ms = boot_ms + (n.more ? SWEEP_AGAIN_MS : SWEEP_MS);
 	return e;
 }
 
@@ -113,10 +137,10 @@ static enum err watch(struct maintain *m)
 		log_err("store.foreign_writer", "another program wrote to the "
 			"store; action=continue: only mqonce may write to it");
 	store_stats(st, &s);
-	if (s.wal_bytes > WAL_ALARM_BYTES && !m->wal_alarm)
+	if (s.wal_bytes > MAINTAIN_WAL_ALARM_BYTES && !m->wal_alarm)
 		log_err("store.wal", "bytes=%lld: a reader keeps the WAL from "
 			"being reused; end it", (long long)s.wal_bytes);
-	m->wal_alarm = s.wal_bytes > WAL_ALARM_BYTES;
+	m->wal_alarm = s.wal_bytes > MAINTAIN_WAL_ALARM_BYTES;
 	return e;
 }
 

@@ -67,6 +67,14 @@ enum err attempt_sweep(struct store *st, int64_t before_ms, unsigned max_events,
 	return e;
 }
 
+enum err attempt_count_old(struct store *st, int64_t before_ms, int64_t *ret_n)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_ATTEMPT_COUNT_OLD);
+
+	bind_int(q, 1, before_ms);
+	return stmt_int(st, q, ret_n);
+}
+
 static enum outcome outcome_of(struct span s)
 {
 	for (int o = OUTCOME_OK; o <= OUTCOME_POISON; o++)

@@ -71,7 +71,7 @@ static enum err check_header(const struct store *st, const uint8_t h[100],
 	return OK;
 }
 
-static enum err sync_directory(const char *path)
+enum err store_sync_directory(const char *path)
 {
 	AUTO_CLOSE int fd = -1;
 	char dir[4096];
@@ -82,7 +82,7 @@ static enum err sync_directory(const char *path)
 	return fd < 0 || fsync(fd) ? ERR_IO : OK;
 }
 
-static void remove_draft(const char *draft)
+void store_remove_draft(const char *draft)
 {
 	static const char *const suffixes[] = { "", "-journal", "-wal",
 						"-shm" };
@@ -108,6 +108,16 @@ static void random_uuid(char buf[37], uint64_t *ret_seed)
 		 r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8], r[9],
 		 r[10], r[11], r[12], r[13], r[14], r[15]);
 	memcpy(ret_seed, r + 16, sizeof(*ret_seed));
+}
+
+/* A copy of a copy is of the first one's time. */
+enum err store_mark_copy(struct store *st, int64_t wall_ms)
+{
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "UPDATE once_meta SET copied_wall_ms ="
+		 " coalesce(copied_wall_ms, %lld)", (long long)wall_ms);
+	return store_exec(st, sql);
 }
 
 static enum err fill_draft(struct store *st, const struct store_options *o,
@@ -193,17 +203,17 @@ static enum err create(struct store *st, const struct store_options *o,
 	if ((size_t)snprintf(draft, sizeof(draft), "%s.new", st->path) >=
 	    sizeof(draft) - 16)
 		return err_say(why, ERR_CREATE, "%s: path too long", st->path);
-	remove_draft(draft);
+	store_remove_draft(draft);
 	random_uuid(uuid, &seed);
 	e = write_draft(draft, o, uuid, seed, why);
 	if (!e && rename(draft, st->path))
 		e = err_say(why, ERR_CREATE, "%s: %s", st->path,
 			    strerror(errno));
-	if (!e && sync_directory(st->path))
+	if (!e && store_sync_directory(st->path))
 		e = err_say(why, ERR_IO, "%s: cannot sync its directory: %s",
 			    st->path, strerror(errno));
 	if (e)
-		remove_draft(draft);
+		store_remove_draft(draft);
 	return e;
 }
 

@@ -56,6 +56,7 @@ struct store {
 	int64_t epoch;
 	enum store_end last_end;
 	int64_t clock_store_ms, clock_boot_ms;	/* the same moment in both */
+	int64_t copied_wall_ms;	/* of a backup that nobody accepted; else 0 */
 	int64_t max_pages;
 	int wal_frames;
 	uint32_t data_version;
@@ -81,6 +82,11 @@ enum err store_directory(struct store *st, struct err_detail *why);
 enum err store_inspect(struct store *st, const struct store_options *o,
 		       struct err_detail *why);
 
+/* create.c: files under way, and the mark of a copy. */
+enum err store_sync_directory(const char *path);
+void store_remove_draft(const char *draft);
+enum err store_mark_copy(struct store *st, int64_t wall_ms);
+
 /* settings.c: what every connection has; @why on failure. */
 enum err store_configure(struct store *st, const struct store_options *o,
 			 struct err_detail *why);
@@ -94,6 +100,10 @@ enum err sandbox_install(struct store *st);
 void sandbox_enter(struct store *st, enum sandbox_mode mode,
 		   const struct attempt *a, int64_t timeout_ms);
 void sandbox_leave(struct store *st);
+
+/* letter.c: a letter in @state goes, with what refers to it */
+enum err letter_drop(struct store *st, int64_t id, const struct hash_key *key,
+		     uint64_t fingerprint, const char *state);
 
 /* record.c: which look-ups can be left out; at open */
 enum err record_load(struct store *st);

@@ -198,3 +198,36 @@ enum err group_list(struct store *st, group_line_fn *row_fn, void *arg)
 	}
 	return e;
 }
+
+enum err group_rename(struct store *st, int64_t group_no, struct span name)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_GROUP_RENAME);
+
+	bind_int(q, 1, group_no);
+	bind_text(q, 2, name);
+	return stmt_exec_one(st, q);
+}
+
+static enum err run(struct store *st, enum stmt_id id, int64_t group_no)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, id);
+
+	bind_int(q, 1, group_no);
+	return stmt_exec(st, q);
+}
+
+/* Markers that are not swept yet are still counted, under no group. */
+enum err group_drop(struct store *st, int64_t group_no)
+{
+	enum err e = run(st, STMT_COUNTER_FOLD, group_no);
+
+	if (!e)
+		e = run(st, STMT_COUNTER_DROP, group_no);
+	if (!e) {
+		struct stmt *q AUTO_RESET = stmt_use(st, STMT_GROUP_DROP);
+
+		bind_int(q, 1, group_no);
+		e = stmt_exec_one(st, q);
+	}
+	return e;
+}

@@ -63,6 +63,8 @@ enum err job_start_item(struct store *st, int64_t job_id, int64_t letter_id,
 	enum err e = letter_move(st, letter_id, "open", "replaying", now_ms,
 				 LETTER_NOBODY);
 
+	if (e == ERR_GONE)	/* somebody discarded it meanwhile */
+		return move_item(st, job_id, letter_id, "waiting", "cancelled");
 	if (!e)
 		e = move_item(st, job_id, letter_id, "waiting", "running");
 	if (!e)

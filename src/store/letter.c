@@ -231,6 +231,23 @@ enum err letter_summary(struct store *st, const struct letter_filter *f,
 	return e;
 }
 
+enum err letter_open(struct store *st, enum dead_kind kind, int64_t *ret_n,
+		     int64_t *ret_oldest_ms)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_OPEN);
+	bool row;
+	enum err e;
+
+	bind_text(q, 1, span_str(dead_kind_text(kind)));
+	bind_int(q, 2, LETTER_OPEN_MAX);
+	e = stmt_row(st, q, &row);
+	if (!e) {
+		*ret_n = col_int(q, 0);
+		*ret_oldest_ms = col_int(q, 1);
+	}
+	return e;
+}
+
 enum err letter_move(struct store *st, int64_t id, const char *from,
 		     const char *to, int64_t now_ms, uid_t uid)
 {
@@ -331,13 +348,30 @@ static enum err leave_marker(struct store *st, const struct scope *s,
 	return marker_put(st, &s->key, &s->marker, now_ms, s->ttl_ms);
 }
 
-static enum err drop(struct store *st, enum stmt_id id_of_stmt, int64_t id,
-		     bool one)
+static enum err drop_items(struct store *st, int64_t id)
 {
-	struct stmt *q AUTO_RESET = stmt_use(st, id_of_stmt);
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_ITEMS_DROP);
 
 	bind_int(q, 1, id);
-	return one ? stmt_exec_one(st, q) : stmt_exec(st, q);
+	return stmt_exec(st, q);
+}
+
+/* With what refers to it: its history, its part in jobs. */
+enum err letter_drop(struct store *st, int64_t id, const struct hash_key *key,
+		     uint64_t fingerprint, const char *state)
+{
+	enum err e = attempt_drop(st, key, fingerprint);
+
+	if (!e)
+		e = drop_items(st, id);
+	if (!e) {
+		struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_DROP);
+
+		bind_int(q, 1, id);
+		bind_text(q, 2, span_str(state));
+		e = stmt_exec_one(st, q);
+	}
+	return e;
 }
 
 enum err letter_purge(struct store *st, int64_t id, int64_t now_ms)
@@ -347,13 +381,8 @@ enum err letter_purge(struct store *st, int64_t id, int64_t now_ms)
 
 	if (!e)
 		e = leave_marker(st, &s, now_ms);
-	if (!e)
-		e = attempt_drop(st, &s.key, s.marker.fingerprint);
-	if (!e)
-		e = drop(st, STMT_LETTER_ITEMS_DROP, id, false);
-	if (!e)
-		e = drop(st, STMT_LETTER_DROP, id, true);
-	return e;
+	return e ? e : letter_drop(st, id, &s.key, s.marker.fingerprint,
+				   "discarded");
 }
 
 enum err letter_show(struct store *st, int64_t id, letter_row_fn *row_fn,

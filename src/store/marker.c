@@ -178,6 +178,38 @@ enum err marker_rotate(struct store *st, int64_t now_ms,
 	return e;
 }
 
+/* One second more: marker times are rounded up. */
+static bool is_expired(const struct generation *g, int64_t now_ms,
+		       int64_t ttl_ms)
+{
+	return !g->empty && !g->active &&
+	       g->closed_ms + ttl_ms + 1000 <= now_ms;
+}
+
+enum err marker_expired(struct store *st, int64_t now_ms,
+			int64_t longest_ttl_ms, marker_count_fn *row_fn,
+			void *arg)
+{
+	enum err e = OK;
+
+	for (int i = 0; !e && i < GENERATIONS; i++) {
+		const struct generation *g = &st->generation[i];
+		int64_t n = 0;
+
+		if (!is_expired(g, now_ms, longest_ttl_ms))
+			continue;
+		{
+			struct stmt *q AUTO_RESET =
+				stmt_use(st, STMT_MARKER_COUNT_0 + g->no);
+
+			e = stmt_int(st, q, &n);
+		}
+		if (!e)
+			e = row_fn(arg, g->no, n);
+	}
+	return e;
+}
+
 /* The oldest that is closed, once its last marker has passed the ttl. */
 static const struct generation *find_expired(const struct store *st,
 					     int64_t now_ms, int64_t ttl_ms)
@@ -185,9 +217,7 @@ static const struct generation *find_expired(const struct store *st,
 	for (int i = GENERATIONS - 1; i > 0; i--) {
 		const struct generation *g = &st->generation[i];
 
-		/* One second more: marker times are rounded up. */
-		if (!g->empty && !g->active &&
-		    g->closed_ms + ttl_ms + 1000 <= now_ms)
+		if (is_expired(g, now_ms, ttl_ms))
 			return g;
 	}
 	return NULL;

@@ -11,4 +11,6 @@ struct migration {
 extern const struct migration migrations[];
 extern const unsigned migrations_len;
 
+extern const char verify_sql[];	/* schema/verify.sql */
+
 #endif

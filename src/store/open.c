@@ -24,6 +24,7 @@ static enum err load_meta(struct store *st, char boot_id[CLOCK_BOOT_ID_SIZE])
 	st->clock_store_ms = col_int(q, 3);
 	st->clock_boot_ms = col_int(q, 4);
 	st->last_end = col_int(q, 5) ? STORE_STOPPED : STORE_POWERED_OFF;
+	st->copied_wall_ms = col_int(q, 6);
 	return OK;
 }
 
@@ -74,8 +75,22 @@ static enum err put_epoch(struct store *st, const char *boot_id)
 	return e;
 }
 
+/* What came after the copy was made is not in it: nobody may overlook that. */
+static enum err check_restored(struct store *st, bool accept)
+{
+	char iso[CLOCK_ISO_SIZE];
+
+	if (!st->copied_wall_ms || accept)
+		return OK;
+	return err_say(&st->detail, ERR_SCHEMA, "this is a backup of %s: what "
+		       "was acknowledged since is not in it, and copies of "
+		       "events since may run again; to go on with it: `mqonce "
+		       "run --accept-restored`",
+		       clock_iso(iso, st->copied_wall_ms, false));
+}
+
 /* Everything a process before us wrote is synced, then our epoch is. */
-static enum err take_over(struct store *st)
+static enum err take_over(struct store *st, bool accept_restored)
 {
 	char boot_id[CLOCK_BOOT_ID_SIZE];
 	int rc = sqlite3_wal_checkpoint_v2(st->db, NULL,
@@ -88,6 +103,8 @@ static enum err take_over(struct store *st)
 			       "store for seconds; end it and try again");
 	if (!e)
 		e = get_to_know(st, boot_id);
+	if (!e)
+		e = check_restored(st, accept_restored);
 	if (!e)
 		e = store_begin(st);
 	if (!e)
@@ -137,7 +154,7 @@ static enum err open_database(struct store *st, const struct store_options *o,
 	if (!e)
 		e = stmt_prepare_all(st);
 	if (!e && st->role == STORE_OWNER)
-		e = take_over(st);
+		e = take_over(st, o->accept_restored);
 	if (!e && st->role == STORE_READER)
 		e = get_to_know(st, boot_id);
 	if (!e)

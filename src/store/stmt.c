@@ -1,3 +1,4 @@
+/* Every statement there is, and their preparation. */
 #include "database.h"
 
 #define MARKER_FIND(n)							\
@@ -19,11 +20,15 @@
 		"DELETE FROM once_marker_" #n " WHERE key IN (SELECT key" \
 		" FROM once_marker_" #n " ORDER BY key LIMIT ?1)" }
 
-/* A replay's payload stays in its letter; a mended one in the job's item. */
+#define MARKER_COUNT(n)							\
+	[STMT_MARKER_COUNT_##n] = { 0, 1,				\
+		"SELECT count(*) FROM once_marker_" #n }
+
 #define MARKER_FORGET(n)						\
 	[STMT_MARKER_FORGET_##n] = { 1, 0,				\
 		"DELETE FROM once_marker_" #n " WHERE key = ?1" }
 
+/* A replay's payload stays in its letter; a mended one in the job's item. */
 #define PENDING_COLUMNS							\
 	"p.id, p.group_no, p.tenant, p.event_id, p.key, p.fingerprint,"	\
 	" p.recipe, p.topic, iif(p.letter_id IS NULL, p.payload,"	\
@@ -81,14 +86,15 @@ static const struct {
 	[STMT_PAGE_COUNT]	= { 0, 1, "PRAGMA page_count" },
 	[STMT_FREE_COUNT]	= { 0, 1, "PRAGMA freelist_count" },
 
-	[STMT_META_GET] = { 0, 6,
+	[STMT_META_GET] = { 0, 7,
 		"SELECT hash_seed, epoch, boot_id, store_ms, clock_boot_ms,"
-		" clean FROM once_meta WHERE one = 1" },
+		" clean, coalesce(copied_wall_ms, 0)"
+		" FROM once_meta WHERE one = 1" },
 
 	[STMT_META_EPOCH] = { 3, 0,
 		"UPDATE once_meta SET epoch = epoch + 1, boot_id = ?1,"
-		" store_ms = ?2, clock_boot_ms = ?3, clean = 0"
-		" WHERE one = 1" },
+		" store_ms = ?2, clock_boot_ms = ?3, clean = 0,"
+		" copied_wall_ms = NULL WHERE one = 1" },
 
 	[STMT_META_CLEAN] = { 2, 0,
 		"UPDATE once_meta SET clean = 1, store_ms = ?1,"
@@ -135,10 +141,17 @@ static const struct {
 	[STMT_GROUP_LONGEST_TTL] = { 0, 1,
 		"SELECT coalesce(max(ttl_ms), 0) FROM once_group" },
 
+	[STMT_GROUP_RENAME] = { 2, 0,
+		"UPDATE once_group SET name = ?2 WHERE group_no = ?1" },
+
+	[STMT_GROUP_DROP] = { 1, 0,
+		"DELETE FROM once_group WHERE group_no = ?1" },
+
 	MARKER_FIND(0), MARKER_FIND(1), MARKER_FIND(2), MARKER_FIND(3),
 	MARKER_PUT(0), MARKER_PUT(1), MARKER_PUT(2), MARKER_PUT(3),
 	MARKER_FORGET(0), MARKER_FORGET(1), MARKER_FORGET(2),
 	MARKER_FORGET(3),
+	MARKER_COUNT(0), MARKER_COUNT(1), MARKER_COUNT(2), MARKER_COUNT(3),
 	MARKER_DRAIN(0), MARKER_DRAIN(1), MARKER_DRAIN(2), MARKER_DRAIN(3),
 
 	[STMT_GENERATIONS] = { 0, 5,
@@ -242,6 +255,10 @@ static const struct {
 		" WHERE outcome = 'ok' AND started_ms < ?1"
 		" ORDER BY started_ms LIMIT ?2)" },
 
+	[STMT_ATTEMPT_COUNT_OLD] = { 1, 1,
+		"SELECT count(*) FROM once_attempt"
+		" WHERE outcome = 'ok' AND started_ms < ?1" },
+
 	[STMT_ATTEMPT_LIST] = { 2, 6,
 		"SELECT n, started_ms, started_wall_ms, took_ms, outcome,"
 		" error_type FROM once_attempt"
@@ -298,6 +315,11 @@ static const struct {
 		"SELECT coalesce((SELECT min(id) FROM once_dead_letter), 0),"
 		" coalesce((SELECT max(id) FROM once_dead_letter), 0)" },
 
+	[STMT_LETTER_OPEN] = { 2, 2,
+		"SELECT count(*), coalesce(min(dead_ms), 0) FROM"
+		" (SELECT dead_ms FROM once_dead_letter WHERE state = 'open'"
+		" AND kind = ?1 ORDER BY dead_ms LIMIT ?2)" },
+
 	[STMT_LETTER_MOVE] = { 5, 0,
 		"UPDATE once_dead_letter SET state = ?3, changed_ms = ?4,"
 		" changed_by = iif(?5 < 0, changed_by, ?5),"
@@ -322,13 +344,31 @@ static const struct {
 		" JOIN once_group AS g USING (group_no)"
 		" WHERE l.id = ?1 AND l.state = 'discarded'" },
 
-	[STMT_LETTER_DROP] = { 1, 0,
-		"DELETE FROM once_dead_letter"
-		" WHERE id = ?1 AND state = 'discarded'" },
+	[STMT_LETTER_DROP] = { 2, 0,
+		"DELETE FROM once_dead_letter WHERE id = ?1 AND state = ?2" },
+
+	[STMT_LETTER_OLD] = { 2, 3,
+		"SELECT id, key, fingerprint FROM once_dead_letter AS l"
+		" WHERE state = 'resolved' AND changed_ms < ?1"
+		" AND NOT EXISTS (SELECT 1 FROM once_job_item AS i"
+		" WHERE i.letter_id = l.id AND i.state = 'running')"
+		" ORDER BY changed_ms LIMIT ?2" },
+
+	[STMT_LETTER_COUNT_OLD] = { 1, 1,
+		"SELECT count(*) FROM once_dead_letter"
+		" WHERE state = 'resolved' AND changed_ms < ?1" },
+
+	[STMT_LETTER_OF_GROUP] = { 2, 3,
+		"SELECT id, key, fingerprint FROM once_dead_letter"
+		" WHERE group_no = ?1 ORDER BY id LIMIT ?2" },
+
+	[STMT_LETTER_UNRESOLVED] = { 3, 2,
+		"SELECT id, state <> 'resolved' FROM once_dead_letter"
+		" WHERE group_no = ?1 AND id > ?2 ORDER BY id LIMIT ?3" },
 
 	[STMT_LETTER_ITEMS_DROP] = { 1, 0,
 		"DELETE FROM once_job_item WHERE letter_id = ?1"
-		" AND state NOT IN ('waiting', 'running')" },
+		" AND state <> 'running'" },
 
 	[STMT_LETTER_SHOW] = { 1, 26,
 		"SELECT " LETTER_COLUMNS ", l.payload"
@@ -506,6 +546,15 @@ static const struct {
 		" dropped, markers, unmatched, sessions_lost, superseded"
 		" FROM once_counter WHERE group_no = ?1" },
 
+	[STMT_COUNTER_FOLD] = { 1, 0,
+		"INSERT INTO once_counter (group_no, markers)"
+		" SELECT 0, markers FROM once_counter WHERE group_no = ?1"
+		" ON CONFLICT (group_no) DO UPDATE SET"
+		" markers = markers + excluded.markers" },
+
+	[STMT_COUNTER_DROP] = { 1, 0,
+		"DELETE FROM once_counter WHERE group_no = ?1" },
+
 	[STMT_FILTER_PUT] = { 4, 0,
 		"INSERT INTO once_filter (broker, client_id, filter,"
 		" since_wall_ms) VALUES (?1, ?2, ?3, ?4)"
@@ -535,6 +584,13 @@ static const struct {
 	[STMT_SCHEMA_OURS] = { 0, 1,
 		"SELECT count(*) FROM sqlite_schema"
 		" WHERE name LIKE 'once~_%' ESCAPE '~'" },
+
+	[STMT_TABLE_NEXT] = { 1, 1,
+		"SELECT name FROM sqlite_schema WHERE type = 'table'"
+		" AND rootpage > 0 AND name > ?1 ORDER BY name LIMIT 1" },
+
+	[STMT_QUICK_CHECK] = { 1, 1,
+		"SELECT quick_check FROM pragma_quick_check(?1)" },
 
 	/*
 	 * Never run: preparing it makes the two table-valued functions known,

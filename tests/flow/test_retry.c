@@ -327,8 +327,11 @@ static void no_statement_of_the_hot_path_scans_a_table(void **state)
 		STMT_GROUP_HAS_RECORDS, STMT_SCHEMA_FOREIGN, STMT_RECORDS_EXIST,
 		STMT_GROUP_LIST,	/* groups are few */
 		STMT_GROUP_NEW, STMT_GROUP_SET,		/* at start */
+		STMT_GROUP_LIST, STMT_GROUP_DROP,	/* of few rows */
 		STMT_MARKER_DRAIN_0, STMT_MARKER_DRAIN_1,
 		STMT_MARKER_DRAIN_2, STMT_MARKER_DRAIN_3, /* by LIMIT */
+		STMT_MARKER_COUNT_0, STMT_MARKER_COUNT_1,
+		STMT_MARKER_COUNT_2, STMT_MARKER_COUNT_3, /* no owner's */
 	};
 	struct rig *r = *state;
 

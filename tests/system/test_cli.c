@@ -28,7 +28,7 @@ static const struct {
 	{ "dead frob", "dead needs another word: list or show" },
 	{ "help frob", "unknown command \"frob\"" },
 	{ "check --prnt", "unknown option --prnt; did you mean --print?" },
-	{ "status --frob", "unknown option --frob; see `mqonce help`" },
+	{ "status --frob", "unknown option --frob; see `mqonce help status`" },
 	{ "run now", "unexpected word \"now\"; see `mqonce help`" },
 	{ "version 2", "unexpected word \"2\"; see `mqonce help`" },
 	{ "check --print --accept", "run check --accept without it" },
