@@ -54,7 +54,7 @@ CRASH		:= $(call tests_in,crash)
 FAKES		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/fakes/fake_*.c))
 SUPPORT		:= $(patsubst %.c,$(B)/%.o,$(filter-out tests/fakes/fake_%, \
 		   $(wildcard tests/fakes/*.c tests/support/*.c)))
-BENCH		:= $(addprefix $(B)/tests/bench/,bench limit counter.so)
+BENCH		:= $(addprefix $(B)/tests/bench/,bench limit letters counter.so)
 
 Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
@@ -135,6 +135,8 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/libsupport.a $(B)/lib$(PROG).a
 BENCH_OBJ	:= $(addprefix $(B)/tests/bench/,broker.o consumer.o measure.o)
 $(B)/tests/bench/bench: FIRST = $(BENCH_OBJ)
 $(B)/tests/bench/bench: $(BENCH_OBJ)
+$(B)/tests/bench/letters: FIRST = $(B)/tests/bench/measure.o
+$(B)/tests/bench/letters: $(B)/tests/bench/measure.o
 $(B)/tests/bench/counter.so: tests/bench/counter.c $(B)/flags
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -171,6 +173,7 @@ demo: $(B)/$(PROG)		## the main job, told as a story
 
 bench: $(BENCH) $(B)/$(PROG)	## speed against a bare loop, as ratios
 	$(Q)$(B)/tests/bench/bench $(B)
+	$(Q)MQONCE=$(B)/$(PROG) $(B)/tests/bench/letters
 
 # A page as it is installed: without what is not built yet.
 $(B)/man/%: board/common/man/% board/common/man/built.sh

@@ -6,8 +6,10 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/parse.h"
+#include "daemon.h"
 #include "store/audit.h"
 #include "store/group.h"
+#include "store/space.h"
 #include "store/store.h"
 
 static const struct act_spec specs[] = {
@@ -139,6 +141,13 @@ void act_refuse(struct rows *out, enum err e, const struct err_detail *why,
 	*ret_more = !row_end(out);
 }
 
+/* For maintenance there is a reserve, until the disk has room again. */
+static bool make_room(const struct act_context *c)
+{
+	return c->daemon ? daemon_full(c->daemon, c->boot_ms)
+			 : space_ballast_drop(c->store);
+}
+
 void act_run(struct act *a, const struct act_context *c, struct rows *out,
 	     bool *ret_more)
 {
@@ -149,9 +158,11 @@ void act_run(struct act *a, const struct act_context *c, struct rows *out,
 	*ret_more = true;
 	if (!e && more)
 		return;
-	if (e == ERR_BUSY || e == ERR_FULL || e == ERR_IO)
-		err_say(&why, e, "%s", *why.text ? why.text
-						 : store_detail(c->store));
+	if (e == ERR_FULL && make_room(c))
+		err_say(&why, e, "the disk is full; room that was kept back "
+			"is free now: ask again");
+	if (!*why.text && (e == ERR_BUSY || e == ERR_FULL || e == ERR_IO))
+		err_say(&why, e, "%s", store_detail(c->store));
 	a->step = -1;			/* only the end is left */
 	end_row(out, e, &why);
 	*ret_more = !row_end(out);	/* a full page: it comes with the next */

@@ -117,6 +117,16 @@ static enum err look(struct daemon *d, int64_t now)
 	return look_at_limits(d, now);
 }
 
+bool daemon_full(struct daemon *d, int64_t now)
+{
+	bool dropped = space_ballast_drop(d->store);
+
+	d->ballast |= dropped;
+	set_gate(d, GATE_DISK_FULL, now);
+	d->gate_look_ms = now + FULL_MS;
+	return dropped;
+}
+
 /* The page budget says so itself; otherwise it is the disk. */
 static enum err run_full(struct daemon *d, int64_t now)
 {
@@ -124,9 +134,7 @@ static enum err run_full(struct daemon *d, int64_t now)
 
 	if (e || d->gate == GATE_NO_SPACE)
 		return e;
-	d->ballast |= space_ballast_drop(d->store);
-	set_gate(d, GATE_DISK_FULL, now);
-	d->gate_look_ms = now + FULL_MS;
+	(void)daemon_full(d, now);
 	return OK;
 }
 

@@ -67,6 +67,9 @@ int64_t daemon_wait_ms(const struct daemon *d);
 bool daemon_is_stopped(const struct daemon *d);
 const char *daemon_gate_text(enum gate g);
 
+/* The disk took no more: no events, and the reserve is released, if true. */
+bool daemon_full(struct daemon *d, int64_t now);
+
 /* What the loop waits for. */
 MUST_CHECK enum err daemon_watch(struct daemon *d);
 

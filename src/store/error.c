@@ -2,6 +2,8 @@
 
 enum err store_err_code(int rc)
 {
+	if (rc == SQLITE_IOERR_SHMSIZE)	/* the WAL's index needs room too */
+		return ERR_FULL;
 	switch (rc & 0xff) {
 	case SQLITE_OK:
 	case SQLITE_ROW:

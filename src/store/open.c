@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "store/pending.h"
+#include "store/space.h"
 
 static enum err load_meta(struct store *st, char boot_id[CLOCK_BOOT_ID_SIZE])
 {
@@ -193,6 +194,18 @@ static void library_init(int64_t memory)
 		sqlite3_hard_heap_limit64(memory);
 }
 
+static void close_database(struct store *st)
+{
+	store_rollback(st);
+	stmt_finalize_all(st);
+	memset(st->stmt, 0, sizeof(st->stmt));
+	if (st->db && st->io_failed)
+		sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
+				  NULL);
+	sqlite3_close_v2(st->db);
+	st->db = NULL;
+}
+
 enum err store_open(const struct store_options *o, enum store_role role,
 		    struct store **ret_store, struct err_detail *why)
 {
@@ -214,6 +227,11 @@ enum err store_open(const struct store_options *o, enum store_role role,
 		e = store_inspect(st, o, why);
 	if (!e)
 		e = open_database(st, o, why);
+	/* A full disk: whoever means to mend that must get in. */
+	if (e == ERR_FULL && role != STORE_SCRATCH && space_ballast_drop(st)) {
+		close_database(st);
+		e = open_database(st, o, why);
+	}
 	if (e == ERR_CORRUPT)
 		add_advice(why);
 	if (e) {
@@ -228,12 +246,7 @@ void store_close(struct store *st)
 {
 	if (!st)
 		return;
-	store_rollback(st);
-	stmt_finalize_all(st);
-	if (st->db && st->io_failed)
-		sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
-				  NULL);
-	sqlite3_close_v2(st->db);
+	close_database(st);
 	if (st->lock_fd >= 0)
 		close(st->lock_fd);
 	free(st->path);

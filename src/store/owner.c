@@ -27,8 +27,10 @@ enum err owner_lock(struct store *st, struct err_detail *why)
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_say(why, errno == EACCES ? ERR_PERM : ERR_CREATE,
-			       "%s: cannot create the lock file: %s", path,
-			       strerror(errno));
+			       "%s: cannot create the lock file: %s%s", path,
+			       strerror(errno), errno == EACCES
+			       ? "; run this as the daemon's user or as root"
+			       : "");
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
 		st->lock_fd = fd;
 		owner_say(st, "");

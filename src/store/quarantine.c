@@ -67,9 +67,12 @@ enum err store_quarantine(const char *path, const char *stamp, char *ret_name,
 	enum err e = OK;
 
 	if (!any_there(path))
-		return err_say(why, errno == EACCES ? ERR_PERM : ERR_NO,
-			       "%s: %s", path, errno == EACCES
-			       ? strerror(errno) : "there is no store");
+		return errno == EACCES
+			       ? err_say(why, ERR_PERM, "%s: %s; run this as "
+					 "the daemon's user or as root", path,
+					 strerror(errno))
+			       : err_say(why, ERR_NO, "%s: there is no store",
+					 path);
 	st.path = strdup(path);
 	if (!st.path)
 		return err_say(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));

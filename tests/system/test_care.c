@@ -1,5 +1,5 @@
 /* Looking after a store: what needs somebody, copies, checks, ways out. */
-#include "../support/gateway.h"
+#include "../support/cli.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -12,6 +12,9 @@
 
 #include "../support/test.h"
 
+#undef SCHEMA
+#undef HANDLER
+#undef GROUP
 #define SCHEMA								\
 	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT, body TEXT) STRICT;" \
 	"CREATE TABLE switch (broken INTEGER) STRICT; INSERT INTO switch VALUES (1);"
@@ -397,6 +400,36 @@ static void sweep_takes_what_has_had_its_time(void **state UNUSED)
 	says("store sweep", 0, "markers");
 }
 
+/* CASE 44: by root, with the daemon's files as they are. */
+static void another_user_is_told_who_may(void **state UNUSED)
+{
+	static const char *const commands[] = {
+		"status", "dead list", "dead show 1", "dead show 1 --payload",
+		"dead discard 1 --yes", "dead pull --max 1 --out /tmp/no",
+		"group drop g --yes", "store verify", "store sweep",
+		"store sweep --dry-run", "store backup /tmp/no/no",
+		"store quarantine --yes",
+	};
+	static const struct how nobody = { .as_nobody = true };
+	static struct ran r;
+
+	if (getuid())
+		skip();
+	assert_int_equal(chmod(g->dir, 0711), 0);
+	assert_int_equal(chmod(g->conf, 0644), 0);
+	bury(1);
+	for (int up = 1; up >= 0; up--) {
+		for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+			cli_run_how(g, &r, commands[i], &nobody);
+			cli_assert_error(g, &r, commands[i], 77, "root");
+			assert_string_equal(r.out, "");
+		}
+		if (up)
+			down();
+	}
+	says("dead list", 0, "broken");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -411,6 +444,7 @@ int main(void)
 		T(a_zeroed_store_goes_aside_with_its_wal),
 		T(a_backup_under_load_is_whole_and_knows_what_it_is),
 		T(sweep_takes_what_has_had_its_time),
+		T(another_user_is_told_who_may),
 	};
 
 	return cmocka_run_group_tests_name("care", tests, NULL, NULL);
