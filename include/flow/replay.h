@@ -25,6 +25,9 @@ void replay_init(struct replay *r, struct store *st);
 /* A job was made or resumed: look again. */
 void replay_wake(struct replay *r);
 
+/* Not before @boot_ms: others want the time. */
+void replay_defer(struct replay *r, int64_t boot_ms);
+
 /*
  * Takes up what the rate allows.  *ret_started: something is due now.
  * ERR_BUSY: the store is locked by someone.

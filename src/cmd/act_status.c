@@ -56,7 +56,9 @@ static enum err store_row(const struct act_context *c, struct rows *out)
 	return fit(out);
 }
 
-static enum err letters_rows(const struct act_context *c, struct rows *out)
+/* Remembers for the alarms: a->count letters, the oldest since a->taken. */
+static enum err letters_rows(struct act *a, const struct act_context *c,
+			     struct rows *out)
 {
 	int64_t now = store_now_ms(c->store, c->boot_ms);
 	enum err e = OK;
@@ -67,6 +69,8 @@ static enum err letters_rows(const struct act_context *c, struct rows *out)
 		e = letter_open(c->store, k, &n, &oldest);
 		if (e || !n)
 			continue;
+		a->taken = !a->count || oldest < a->taken ? oldest : a->taken;
+		a->count += n;
 		row_begin(out);
 		row_text(out, "record", span_str("letters"));
 		row_text(out, "kind", span_str(dead_kind_text(k)));
@@ -173,30 +177,22 @@ static enum err owner_alarms(const struct act_context *c, struct rows *out)
 static enum err letter_alarms(const struct act *a, const struct act_context *c,
 			      struct rows *out, struct err_detail *why)
 {
-	int64_t limit = (int64_t)24 * 3600 * 1000, all = 0, first = INT64_MAX;
+	int64_t limit = (int64_t)24 * 3600 * 1000, oldest;
 	char buf[48], text[160], age[CMD_AGE_SIZE], most[CMD_AGE_SIZE];
 	struct span s = act_option(a, "max-age", buf, sizeof(buf));
-	enum err e = OK;
+	enum err e;
 
 	if (s.data && parse_duration_ms(s, &limit))
 		return err_say(why, ERR_USAGE, "--max-age wants a duration, "
 			       "such as 12h or 2d, not \"%s\"", buf);
-	for (int k = 0; !e && k < DEAD_KIND_COUNT; k++) {
-		int64_t n = 0, oldest = 0;
-
-		e = letter_open(c->store, k, &n, &oldest);
-		all += n;
-		if (n && oldest < first)
-			first = oldest;
-	}
-	if (e || !all)
-		return e;
-	first = store_now_ms(c->store, c->boot_ms) - first;
-	cmd_age(age, first);
+	if (!a->count)
+		return OK;
+	oldest = store_now_ms(c->store, c->boot_ms) - a->taken;
+	cmd_age(age, oldest);
 	snprintf(text, sizeof(text), "%" PRId64 " open dead letters, the oldest "
-		 "of %s; see `mqonce dead summary`", all, age);
+		 "of %s; see `mqonce dead summary`", a->count, age);
 	e = alarm_row(out, "dead_letters", text);
-	if (e || first < limit)
+	if (e || oldest < limit)
 		return e;
 	snprintf(text, sizeof(text), "the oldest open dead letter is of %s; "
 		 "the limit is %s", age, cmd_age(most, limit));
@@ -224,7 +220,7 @@ static enum err alarms(const struct act *a, const struct act_context *c,
 	return e ? e : wal_alarm(c, out);
 }
 
-static enum err one_step(const struct act *a, const struct act_context *c,
+static enum err one_step(struct act *a, const struct act_context *c,
 			 struct rows *out, struct err_detail *why)
 {
 	int64_t i = a->step - STEP_GROUPS;
@@ -232,7 +228,7 @@ static enum err one_step(const struct act *a, const struct act_context *c,
 	switch ((enum step)a->step) {
 	case STEP_OWNER:	return owner_row(c, out);
 	case STEP_STORE:	return store_row(c, out);
-	case STEP_LETTERS:	return letters_rows(c, out);
+	case STEP_LETTERS:	return letters_rows(a, c, out);
 	case STEP_ALL:		return all_row(c, out);
 	case STEP_GROUPS:	break;
 	}

@@ -36,6 +36,7 @@ struct daemon {
 	struct ingest ingest;
 	struct retry retry;
 	struct replay replay;
+	uint64_t replay_seen;	/* deliveries when one last ran */
 	struct session session;
 	struct maintain maintain;
 	struct server *server;	/* for operators; NULL: none */

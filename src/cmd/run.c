@@ -126,6 +126,23 @@ static bool wait_a_moment(int signal_fd, const struct err_detail *why)
 	return !s.stop;
 }
 
+static enum err open_loop(struct loop **ret_loop, int *ret_signal_fd,
+			  struct err_detail *why)
+{
+	enum err e = signals_open(ret_signal_fd);
+
+	if (!e)
+		e = loop_new(ret_loop);
+	if (!e)
+		e = loop_watch(*ret_loop, LOOP_SIGNALS, *ret_signal_fd, POLLIN);
+	if (!e)
+		e = link_library_init();
+	if (e)
+		return err_say(why, e, "cannot start: %s; are there limits on "
+			       "open files (ulimit -n)?", strerror(errno));
+	return OK;
+}
+
 enum err cmd_run(const struct command_args *a, struct err_detail *why)
 {
 	struct config *c = NULL;
@@ -142,16 +159,7 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 	if (!e)
 		e = cmd_load_config(a, &c, why);
 	if (!e)
-		e = signals_open(&signal_fd);
-	if (!e)
-		e = loop_new(&loop);
-	if (!e)
-		e = loop_watch(loop, LOOP_SIGNALS, signal_fd, POLLIN);
-	if (!e)
-		e = link_library_init();
-	if (e && !why->text[0])
-		return err_say(why, e, "cannot start: %s; are there limits on "
-			       "open files (ulimit -n)?", strerror(errno));
+		e = open_loop(&loop, &signal_fd, why);
 	while (!e && again) {
 		struct daemon *d = calloc(1, sizeof(*d));
 

@@ -16,6 +16,12 @@ void replay_wake(struct replay *r)
 	r->next_boot_ms = 0;
 }
 
+void replay_defer(struct replay *r, int64_t boot_ms)
+{
+	if (r->next_boot_ms < boot_ms)
+		r->next_boot_ms = boot_ms;
+}
+
 static enum err start_items(struct replay *r, const struct job *j, unsigned max,
 			    int64_t now_ms, unsigned *ret_n)
 {

@@ -51,8 +51,8 @@ static enum err check_header(const struct store *st, const uint8_t h[100],
 	if (!memcmp(h, zeros, sizeof(zeros)))
 		return err_say(why, ERR_CORRUPT,
 			       "%s: the file is zeroed (a power cut, a bad "
-			       "flash?); move it aside and start anew, or "
-			       "restore a backup", st->path);
+			       "flash?); `mqonce store quarantine` moves it "
+			       "aside whole", st->path);
 	if (memcmp(h, "SQLite format 3", 16))
 		return err_say(why, ERR_SCHEMA,
 			       "%s: not an SQLite file, left untouched; set "
@@ -270,8 +270,8 @@ enum err store_inspect(struct store *st, const struct store_options *o,
 			       strerror(errno));
 	if (n < (ssize_t)sizeof(h))
 		return err_say(why, ERR_CORRUPT,
-			       "%s: the file is cut short (%d bytes); move it "
-			       "aside and start anew, or restore a backup",
+			       "%s: the file is cut short (%d bytes); `mqonce "
+			       "store quarantine` moves it aside whole",
 			       st->path, (int)n);
 	return check_header(st, h, why);
 }

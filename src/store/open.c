@@ -175,8 +175,7 @@ static void add_advice(struct err_detail *why)
 
 	if (!strstr(why->text, "move"))
 		snprintf(why->text + n, sizeof(why->text) - n,
-			 "; move it aside with its -wal and start anew, or "
-			 "restore a backup");
+			 "; `mqonce store quarantine` moves it aside whole");
 }
 
 /* Before the library is used at all: no temp files, memory counted, no locks. */

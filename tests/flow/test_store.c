@@ -232,7 +232,7 @@ static void a_damaged_store_is_refused_with_words(void **state)
 	overwrite(fx, 100, junk, 64);	/* the root of the catalogue */
 	e = open_as(fx, STORE_OWNER, &st);
 	assert_err(e, ERR_CORRUPT);
-	assert_non_null(strstr(fx->why.text, "move it aside"));
+	assert_non_null(strstr(fx->why.text, "store quarantine"));
 }
 
 static void a_wal_without_its_file_is_not_taken_for_a_new_store(void **state)

@@ -91,13 +91,12 @@ static const struct {
 	{ make_newer, "written by a newer mqonce (schema 99, this one knows" },
 	{ make_text, "not an SQLite file, left untouched; set [store] path" },
 	{ make_zeroed,
-	  "the file is zeroed (a power cut, a bad flash?); move it "
-	  "aside and start anew, or restore a backup" },
-	{ make_short, "the file is cut short (50 bytes); move it aside" },
-	{ make_empty, "the file is cut short (0 bytes); move it aside" },
+	  "the file is zeroed (a power cut, a bad flash?); `mqonce store "
+	  "quarantine` moves it aside whole" },
+	{ make_short, "the file is cut short (50 bytes); `mqonce store" },
+	{ make_empty, "the file is cut short (0 bytes); `mqonce store" },
 	{ make_half, "malformed" },
-	{ make_scratched, "move it aside with its -wal and start anew, or "
-			  "restore a backup" },
+	{ make_scratched, "`mqonce store quarantine` moves it aside whole" },
 };
 
 static void
