@@ -307,6 +307,10 @@ static const struct {
 	[STMT_LETTER_PULLED] = { 2, 0,
 		"UPDATE once_dead_letter SET pulled_as = ?2 WHERE id = ?1" },
 
+	[STMT_LETTER_WITHDRAW] = { 1, 0,
+		"UPDATE once_job_item SET state = 'cancelled'"
+		" WHERE letter_id = ?1 AND state = 'waiting'" },
+
 	[STMT_LETTER_REPLAYED] = { 3, 0,
 		"UPDATE once_dead_letter SET attempts = ?3,"
 		" last_type = coalesce(?2, last_type)"

@@ -386,6 +386,25 @@ static void no_letter_moves_from_a_state_it_is_not_in(void **state)
 		}
 }
 
+static void a_letter_discarded_while_it_waits_leaves_its_job(void **state)
+{
+	struct rig *r = *state;
+
+	bury(r, 3);
+	mend(r);
+	make_job(r, 1, 3, 0, 0, (struct span){ 0 });
+	assert_ok(store_begin(r->d.store));
+	assert_ok(letter_discard(r->d.store, 2, 0, 0));
+	assert_ok(letter_purge(r->d.store, 2, 0));
+	assert_ok(letter_pulled(r->d.store, 3, span_str("f"), 0, 0));
+	assert_ok(store_commit(r->d.store));
+	run_all(r);
+	assert_int_equal(count(r, "effect", "grp = 'g'"), 1);
+	assert_int_equal(count(r, "once_job_item", "state = 'done'"), 1);
+	assert_int_equal(count(r, "once_job_item", "state = 'cancelled'"), 1);
+	assert_int_equal(count(r, "once_job", "state = 'done'"), 1);
+}
+
 static void a_purge_within_the_ttl_leaves_a_marker(void **state)
 {
 	struct rig *r = *state;
@@ -423,6 +442,7 @@ int main(void)
 			teardown),
 		T(a_fault_at_any_write_leaves_the_letter_in_one_place),
 		T(no_letter_moves_from_a_state_it_is_not_in),
+		T(a_letter_discarded_while_it_waits_leaves_its_job),
 		T(a_purge_within_the_ttl_leaves_a_marker),
 	};
 
