@@ -66,6 +66,19 @@ struct span act_option(const struct act *a, const char *name, char *buf,
 	return span_of(buf, (size_t)n);
 }
 
+enum err act_text(const struct act *a, const char *name, char *buf,
+		  size_t size, struct span *ret_v, struct err_detail *why)
+{
+	struct json_value v;
+	struct span s = act_option(a, name, buf, size);
+
+	if (s.data && !s.len && find(a, name, &v) && v.raw.len)
+		return err_say(why, ERR_USAGE, "--%s is longer than the %zu "
+			       "bytes it may have", name, size - 1);
+	*ret_v = s;
+	return OK;
+}
+
 bool act_flag(const struct act *a, const char *name)
 {
 	struct json_value v;

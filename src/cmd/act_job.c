@@ -47,7 +47,8 @@ static enum err take_mend(const struct act *a, struct span *ret_payload,
 	*ret_payload = (struct span){ 0 };
 	if (!s.data)
 		return OK;
-	if (!act_option(a, "ids", ids, sizeof(ids)).data || strchr(ids, ','))
+	/* More than fits are not one. */
+	if (!act_option(a, "ids", ids, sizeof(ids)).len || strchr(ids, ','))
 		return err_say(why, ERR_USAGE, "--payload mends one letter: "
 			       "name just one");
 	/* In place: the bytes are never longer than their text. */

@@ -30,6 +30,31 @@ static enum err take_time(const struct act *a, const char *name,
 	return OK;
 }
 
+static enum err take_texts(const struct act *a, struct letters_asked *q,
+			   struct err_detail *why)
+{
+	struct letter_filter *f = &q->filter;
+	const struct {
+		const char *name;
+		char *buf;
+		size_t size;
+		struct span *to;
+	} texts[] = {
+		{ "tenant", q->tenant, sizeof(q->tenant), &f->tenant },
+		{ "kind", q->kind, sizeof(q->kind), &f->kind },
+		{ "type", q->type, sizeof(q->type), &f->type },
+		{ "state", q->state, sizeof(q->state), &f->state },
+		{ "event", q->event, sizeof(q->event), &f->event_id },
+		{ "topic", q->topic_text, sizeof(q->topic_text), &q->topic },
+	};
+	enum err e = OK;
+
+	for (size_t i = 0; !e && i < ARRAY_LEN(texts); i++)
+		e = act_text(a, texts[i].name, texts[i].buf, texts[i].size,
+			     texts[i].to, why);
+	return e;
+}
+
 enum err letters_asked(const struct act *a, const struct act_context *c,
 		       struct letters_asked *ret_q, struct err_detail *why)
 {
@@ -39,12 +64,8 @@ enum err letters_asked(const struct act *a, const struct act_context *c,
 
 	memset(q, 0, sizeof(*q));
 	e = act_group(a, c, &f->group_no, why);
-	f->tenant = act_option(a, "tenant", q->tenant, sizeof(q->tenant));
-	f->kind = act_option(a, "kind", q->kind, sizeof(q->kind));
-	f->type = act_option(a, "type", q->type, sizeof(q->type));
-	f->state = act_option(a, "state", q->state, sizeof(q->state));
-	f->event_id = act_option(a, "event", q->event, sizeof(q->event));
-	q->topic = act_option(a, "topic", q->topic_text, sizeof(q->topic_text));
+	if (!e)
+		e = take_texts(a, q, why);
 	if (!e)
 		e = take_time(a, "since", &f->since_wall_ms, why);
 	if (!e)

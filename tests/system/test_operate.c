@@ -115,6 +115,24 @@ static void letters_are_found_mended_and_replayed(void **state UNUSED)
 					" WHERE id LIKE 'b%'"), 5);
 }
 
+static void what_does_not_fit_is_refused_not_cut(void **state UNUSED)
+{
+	char args[1024] = "dead discard --yes --tenant ";
+	size_t n = strlen(args);
+
+	bury(40);
+	memset(args + n, 'x', 300);
+	says(args, 64, "--tenant is longer than the 255 bytes");
+	gateway_file(g, "one.json", "{\"id\":\"b0\",\"k\":\"good\"}");
+	n = (size_t)snprintf(args, sizeof(args),
+			     "dead replay --yes --payload %s/one.json", g->dir);
+	for (int i = 1; i <= 40; i++)
+		n += (size_t)snprintf(args + n, sizeof(args) - n, " %d", i);
+	says(args, 64, "name just one");
+	assert_int_equal(gateway_int(g, "SELECT count(*) FROM once_dead_letter"
+					" WHERE state = 'open'"), 40);
+}
+
 static void two_steps_take_a_letter_away(void **state UNUSED)
 {
 	bury(3);
@@ -298,6 +316,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(letters_are_found_mended_and_replayed),
+		T(what_does_not_fit_is_refused_not_cut),
 		T(two_steps_take_a_letter_away),
 		T(pulled_letters_are_in_the_file_before_they_are_marked),
 		T(slow_and_hostile_clients_hold_nothing),
