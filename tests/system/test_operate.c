@@ -223,6 +223,58 @@ static void slow_and_hostile_clients_hold_nothing(void **state UNUSED)
 	says("status", 0, "connected");
 }
 
+/* Ticks of processor time that the daemon has used. */
+static long ticks(void)
+{
+	char path[64], line[1024] = "";
+	unsigned long user = 0, kernel = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)g->daemon);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	assert_int_equal(sscanf(strrchr(line, ')'), ") %*c %*d %*d %*d %*d %*d"
+				" %*u %*u %*u %*u %*u %lu %lu", &user, &kernel),
+			 2);
+	return (long)(user + kernel);
+}
+
+static void who_waits_at_the_door_costs_nothing(void **state UNUSED)
+{
+	int fds[9];
+	long before;
+
+	for (int i = 0; i < 9; i++)
+		fds[i] = knock();
+	usleep(200000);
+	before = ticks();
+	usleep(1000000);
+	assert_true(ticks() - before < sysconf(_SC_CLK_TCK) / 5);
+	close(fds[0]);
+	/* The ninth has a place now, and once it goes all others have. */
+	close(fds[8]);
+	says("group list", 0, "running");
+	for (int i = 1; i < 8; i++)
+		close(fds[i]);
+}
+
+static void a_file_in_the_sockets_place_is_kept(void **state UNUSED)
+{
+	char path[128];
+	struct stat st;
+
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+	gateway_file(g, "store/s.db.sock", "precious");
+	gateway_up(g);
+	gateway_wait_log(g, "no socket; change [store] socket", 1, 5000);
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+	snprintf(path, sizeof(path), "%s/store/s.db.sock", g->dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 8);
+}
+
 static void a_paused_group_waits_and_a_resumed_one_goes_on(void **state UNUSED)
 {
 	says("group pause g", 0, "paused         true");
@@ -320,6 +372,8 @@ int main(void)
 		T(two_steps_take_a_letter_away),
 		T(pulled_letters_are_in_the_file_before_they_are_marked),
 		T(slow_and_hostile_clients_hold_nothing),
+		T(who_waits_at_the_door_costs_nothing),
+		T(a_file_in_the_sockets_place_is_kept),
 		T(a_paused_group_waits_and_a_resumed_one_goes_on),
 		T(a_stopped_reader_pins_no_page),
 		T(commands_leave_no_file_behind),
