@@ -436,11 +436,15 @@ static const struct {
 		" WHERE job_id = ?1 AND state IN ('waiting', 'running')" },
 
 	/* Without the counts that take long: asked in each turn. */
-	[STMT_JOB_CURRENT] = { 0, 5,
-		"SELECT j.id, j.rate, j.stop_after, j.failed, (SELECT count(*) FROM once_job_item AS i"
-		" WHERE i.job_id = j.id AND i.state = 'running')"
-		" FROM once_job AS j WHERE j.state = 'running'"
-		" ORDER BY j.id LIMIT 1" },
+	[STMT_JOB_CURRENT] = { 1, 5,
+		"SELECT id, rate, stop_after, failed, running FROM (SELECT j.*,"
+		" (SELECT count(*) FROM once_job_item AS i WHERE i.job_id = j.id"
+		"  AND i.state = 'running') AS running,"
+		" EXISTS (SELECT 1 FROM once_job_item AS i WHERE i.job_id = j.id"
+		"  AND i.state = 'waiting') AS waits"
+		" FROM once_job AS j WHERE j.state = 'running')"
+		" ORDER BY iif(waits, running >= iif(stop_after > 0,"
+		" min(?1, stop_after - failed), ?1), running > 0), id LIMIT 1" },
 
 	[STMT_JOB_WAITING] = { 2, 1,
 		"SELECT letter_id FROM once_job_item WHERE job_id = ?1"

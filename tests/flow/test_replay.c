@@ -293,6 +293,33 @@ static void a_paused_group_holds_its_replays_too(void **state)
 	assert_int_equal(count(r, "effect", "grp = 'g'"), 3);
 }
 
+/* What cannot run, for who knows how long, is not in the others' way. */
+static void a_job_of_a_held_group_holds_no_other_job(void **state)
+{
+	struct rig *r = *state;
+
+	bury(r, 30);
+	mend(r);
+	rig_exec(r, "UPDATE once_dead_letter SET group_no = 2 WHERE id > 25");
+	r->d.groups[0].record.paused = true;
+	make_job(r, 1, 25, 0, 0, (struct span){ 0 });
+	make_job(r, 26, 28, 0, 0, (struct span){ 0 });
+	for (int i = 0; i < 10; i++)
+		turn(r, 50);
+	assert_int_equal(count(r, "once_job_item", "state = 'running'"), 20);
+	assert_int_equal(count(r, "once_job", "state = 'done' AND done = 3"), 1);
+	/* All of it in flight: no less in the way. */
+	rig_exec(r, "DELETE FROM once_job_item WHERE state = 'waiting'");
+	make_job(r, 29, 30, 0, 0, (struct span){ 0 });
+	for (int i = 0; i < 10; i++)
+		turn(r, 50);
+	assert_int_equal(count(r, "once_job", "state = 'done' AND done = 2"), 1);
+	r->d.groups[0].record.paused = false;
+	assert_ok(retry_refresh(&r->d.retry));
+	run_all(r);
+	assert_int_equal(count(r, "once_job", "state = 'done' AND done = 20"), 1);
+}
+
 static int setup_order(void **state)
 {
 	*state = rig_new(TABLES, HANDLER,
@@ -437,6 +464,7 @@ int main(void)
 		T(cancelling_leaves_every_item_in_one_state),
 		T(a_crash_between_start_and_attempt_goes_on_after_it),
 		T(a_paused_group_holds_its_replays_too),
+		T(a_job_of_a_held_group_holds_no_other_job),
 		cmocka_unit_test_setup_teardown(
 			a_replay_never_overwrites_newer_state, setup_order,
 			teardown),
