@@ -40,8 +40,8 @@ MUST_CHECK enum err job_put(struct store *st, const struct job *j,
 
 /*
  * Adds a letter, with @payload in place of its own if that is not absent.
- * *ret_taken is false when it is in an open job already, is not open, or has
- * no payload to run.
+ * *ret_taken is false when it is in an open job already, is not open, has no
+ * payload to run, or the job is not stopped any more.
  */
 MUST_CHECK enum err job_add(struct store *st, int64_t job_id,
 			    int64_t letter_id, struct span payload,

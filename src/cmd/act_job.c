@@ -87,6 +87,10 @@ static enum err add(struct act *a, const struct act_context *c, bool last,
 	/* Until all are in it waits: it would be done too early. */
 	if (!e && last)
 		e = job_resume(c->store, a->count);
+	if (e == ERR_GONE)
+		e = err_say(why, ERR_NO, "job %lld was cancelled or resumed "
+			    "while it was made; `mqonce job show` says what is "
+			    "in it", (long long)a->count);
 	if (!e && last)
 		e = act_audit(a, c, a->taken);
 	if (e) {

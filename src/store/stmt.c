@@ -380,7 +380,9 @@ static const struct {
 		"INSERT OR IGNORE INTO once_job_item (job_id, letter_id, state,"
 		" payload) SELECT ?1, id, 'waiting', ?3 FROM once_dead_letter"
 		" WHERE id = ?2 AND state = 'open'"
-		" AND (payload IS NOT NULL OR ?3 IS NOT NULL)" },
+		" AND (payload IS NOT NULL OR ?3 IS NOT NULL)"
+		" AND EXISTS (SELECT 1 FROM once_job AS j"
+		" WHERE j.id = ?1 AND j.state = 'stopped')" },
 
 	[STMT_JOB_ITEM_MOVE] = { 4, 0,
 		"UPDATE once_job_item SET state = ?4"

@@ -294,6 +294,27 @@ static void a_paused_group_holds_its_replays_too(void **state)
 }
 
 /* What cannot run, for who knows how long, is not in the others' way. */
+/* Made in slices, another operator comes between. */
+static void a_job_cancelled_while_it_is_made_takes_no_more(void **state)
+{
+	struct rig *r = *state;
+	const struct job j = { .what = span_str("test") };
+	bool taken = false;
+	int64_t id = 0;
+
+	bury(r, 2);
+	assert_ok(store_begin(r->d.store));
+	assert_ok(job_put(r->d.store, &j, &id));
+	assert_ok(job_add(r->d.store, id, 1, (struct span){ 0 }, &taken));
+	assert_true(taken);
+	assert_ok(job_cancel(r->d.store, id, 0));
+	assert_ok(job_add(r->d.store, id, 2, (struct span){ 0 }, &taken));
+	assert_false(taken);
+	assert_int_equal(job_resume(r->d.store, id), ERR_GONE);
+	assert_ok(store_commit(r->d.store));
+	assert_int_equal(count(r, "once_job_item", "state = 'waiting'"), 0);
+}
+
 static void a_job_of_a_held_group_holds_no_other_job(void **state)
 {
 	struct rig *r = *state;
@@ -464,6 +485,7 @@ int main(void)
 		T(cancelling_leaves_every_item_in_one_state),
 		T(a_crash_between_start_and_attempt_goes_on_after_it),
 		T(a_paused_group_holds_its_replays_too),
+		T(a_job_cancelled_while_it_is_made_takes_no_more),
 		T(a_job_of_a_held_group_holds_no_other_job),
 		cmocka_unit_test_setup_teardown(
 			a_replay_never_overwrites_newer_state, setup_order,
