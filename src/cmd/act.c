@@ -148,24 +148,34 @@ void act_refuse(struct rows *out, enum err e, const struct err_detail *why,
 	*ret_more = !row_end(out);
 }
 
+/* Whether there is another page. */
+static bool run_page(struct act *a, const struct act_context *c,
+		     struct rows *out)
+{
+	bool more = false;
+	enum err e = a->spec->page(a, c, out, &more, &a->why);
+
+	/* A row that an empty page does not hold would be tried for ever. */
+	if (!e && more && out->full && !out->len)
+		e = err_say(&a->why, ERR_INPUT, "the next row is larger than an "
+			    "answer may be; name others, or a filter");
+	if (e == ERR_BUSY || e == ERR_FULL || e == ERR_IO)
+		err_say(&a->why, e, "%s", *a->why.text
+						  ? a->why.text
+						  : store_detail(c->store));
+	a->end = e;
+	return !e && more;
+}
+
 void act_run(struct act *a, const struct act_context *c, struct rows *out,
 	     bool *ret_more)
 {
-	struct err_detail why = { "" };
-	bool more = false;
-	enum err e = a->step < 0 ? OK : a->spec->page(a, c, out, &more, &why);
-
 	*ret_more = true;
-	if (!e && more)
+	if (a->step >= 0 && run_page(a, c, out))
 		return;
-	if (e == ERR_BUSY || e == ERR_FULL || e == ERR_IO)
-		err_say(&why, e, "%s", *why.text ? why.text
-						 : store_detail(c->store));
 	a->step = -1;			/* only the end is left */
-	end_row(out, e, &why);
+	end_row(out, a->end, &a->why);
 	*ret_more = !row_end(out);	/* a full page: it comes with the next */
-	if (*ret_more && e)
-		a->step = -1;
 }
 
 enum err act_group(const struct act *a, const struct act_context *c,

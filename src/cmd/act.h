@@ -51,6 +51,10 @@ struct act {
 	char *request;		/* JSON; malloc'ed */
 	struct span json;
 
+	/* How it ended, for the page that has room to say so. */
+	enum err end;
+	struct err_detail why;
+
 	/* Between pages; the spec's page function alone knows what they say. */
 	int64_t cursor, limit, count, step, taken, skipped;
 };

@@ -18,11 +18,12 @@
 	"CREATE TABLE switch (broken INTEGER) STRICT; INSERT INTO switch VALUES (1);"
 #define HANDLER								\
 	"INSERT INTO effect (id, body) VALUES (:event_id, :payload);"	\
-	"SELECT reject('broken') FROM switch WHERE broken"		\
+	"SELECT reject(coalesce(:payload ->> 'type', 'broken'))"		\
+	" FROM switch WHERE broken"					\
 	" AND :payload ->> 'k' IS 'bad';"				\
 	"UPDATE switch SET broken = 0 WHERE :event_id = 'mend';"
 #define GROUP								\
-	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n" \
+	"[group g]\nsubscribe = t/#\nid = payload:$.id\nhandler = sql:@H\n" \
 	"redelivery_horizon = 3h\nttl = 24h\n"
 
 static struct gateway *g;
@@ -223,6 +224,40 @@ static void slow_and_hostile_clients_hold_nothing(void **state UNUSED)
 	says("status", 0, "connected");
 }
 
+static char *fill(char *buf, size_t n, char c)
+{
+	memset(buf, c, n);
+	buf[n] = '\0';
+	return buf;
+}
+
+/* A topic that no page holds, and more sorts than one page does. */
+static void a_letter_too_long_to_list_hides_no_other(void **state UNUSED)
+{
+	static char topic[60000] = "t/";
+	static char text[500][64];
+	const char *list[500], *huge = "{\"k\":\"bad\"}";
+	char args[256];
+
+	for (int i = 0; i < 500; i++) {
+		snprintf(text[i], sizeof(text[i]), "{\"id\":\"%d\",\"k\":"
+			 "\"bad\",\"type\":\"type_number_%d\"}", i, i);
+		list[i] = text[i];
+	}
+	gateway_publish(g, "t", list, 500);
+	fill(topic + 2, sizeof(topic) - 3, '"');
+	gateway_publish(g, topic, &huge, 1);
+	gateway_wait(g, "SELECT count(*) FROM once_dead_letter", 501, 10000);
+	says("dead list --max 2", 0, "t/\\\"\\\"");
+	says("dead list --csv", 0, "\n1,\"open\",");
+	says("dead show 501 --payload", 0, "bad");
+	says("dead summary", 0, "501  in all");
+	says("dead summary --ndjson", 0, "type_number_0\"");
+	says("dead summary --ndjson", 0, "type_number_499\"");
+	snprintf(args, sizeof(args), "dead pull --max 9 --out %s/p", g->dir);
+	says(args, 65, "larger than an answer");
+}
+
 /* Ticks of processor time that the daemon has used. */
 static long ticks(void)
 {
@@ -372,6 +407,7 @@ int main(void)
 		T(two_steps_take_a_letter_away),
 		T(pulled_letters_are_in_the_file_before_they_are_marked),
 		T(slow_and_hostile_clients_hold_nothing),
+		T(a_letter_too_long_to_list_hides_no_other),
 		T(who_waits_at_the_door_costs_nothing),
 		T(a_file_in_the_sockets_place_is_kept),
 		T(a_paused_group_waits_and_a_resumed_one_goes_on),
