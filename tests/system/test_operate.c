@@ -224,6 +224,33 @@ static void slow_and_hostile_clients_hold_nothing(void **state UNUSED)
 	says("status", 0, "connected");
 }
 
+/* Then there is none, and the commands do without. */
+static void a_socket_path_too_long_is_as_none(void **state UNUSED)
+{
+	char line[256] = "[store]\nsocket = /tmp/";
+	size_t n = strlen(line);
+	char *conf, path[128];
+	FILE *f;
+
+	bury(1);
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+	memset(line + n, 's', 120);
+	snprintf(path, sizeof(path), "%s", g->conf);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	conf = calloc(1, 1 << 16);
+	assert_non_null(conf);
+	assert_true(fread(conf, 1, (1 << 16) - 1, f) > 0);
+	fclose(f);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "%s\n%s", line, strstr(conf, "[store]\n") + 8);
+	fclose(f);
+	free(conf);
+	says("dead list", 0, "broken");
+	says("dead discard 1 --yes", 0, "discard: 1");
+}
+
 static char *fill(char *buf, size_t n, char c)
 {
 	memset(buf, c, n);
@@ -407,6 +434,7 @@ int main(void)
 		T(two_steps_take_a_letter_away),
 		T(pulled_letters_are_in_the_file_before_they_are_marked),
 		T(slow_and_hostile_clients_hold_nothing),
+		T(a_socket_path_too_long_is_as_none),
 		T(a_letter_too_long_to_list_hides_no_other),
 		T(who_waits_at_the_door_costs_nothing),
 		T(a_file_in_the_sockets_place_is_kept),
