@@ -133,10 +133,14 @@ enum err act_dead_replay(struct act *a, const struct act_context *c,
 	if (e)
 		return e;
 	*ret_more = *ret_more && a->limit > s.len;
-	if (dry)
-		a->taken += s.len < a->limit ? s.len : a->limit;
-	else
+	if (dry) {
+		int64_t n = s.len < a->limit ? s.len : a->limit;
+
+		a->taken += n;
+		a->limit -= n;
+	} else {
 		e = add(a, c, !*ret_more, &s, payload, why);
+	}
 	if (e || *ret_more)
 		return e;
 	return end_row(a, c, dry, out);

@@ -251,6 +251,14 @@ static void a_socket_path_too_long_is_as_none(void **state UNUSED)
 	says("dead discard 1 --yes", 0, "discard: 1");
 }
 
+static void a_plan_counts_no_more_than_max(void **state UNUSED)
+{
+	bury(1200);
+	says("dead replay --all --max 700 --dry-run", 0, "would replay 700\n");
+	says("dead replay --all --max 1100 --dry-run", 0,
+	     "would replay 1100\n");
+}
+
 static char *fill(char *buf, size_t n, char c)
 {
 	memset(buf, c, n);
@@ -435,6 +443,7 @@ int main(void)
 		T(pulled_letters_are_in_the_file_before_they_are_marked),
 		T(slow_and_hostile_clients_hold_nothing),
 		T(a_socket_path_too_long_is_as_none),
+		T(a_plan_counts_no_more_than_max),
 		T(a_letter_too_long_to_list_hides_no_other),
 		T(who_waits_at_the_door_costs_nothing),
 		T(a_file_in_the_sockets_place_is_kept),
