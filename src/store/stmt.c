@@ -225,7 +225,8 @@ static const struct {
 		" + (SELECT coalesce(sum(length(CAST(p.value ->> 0 AS BLOB))"
 		" + length(CAST(p.value ->> 1 AS BLOB))), 0)"
 		" FROM json_each(properties) AS p)), 0)"
-		" FROM once_pending WHERE group_no = ?1" },
+		" FROM once_pending WHERE group_no = ?1"
+		" AND letter_id IS NULL" },
 
 	[STMT_ATTEMPT_PUT] = { 9, 0,
 		"INSERT INTO once_attempt (key, fingerprint, n, started_ms,"

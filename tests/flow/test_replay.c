@@ -270,6 +270,9 @@ static void a_crash_between_start_and_attempt_goes_on_after_it(void **state)
 	run_all(r);
 	assert_int_equal(count(r, "effect", "grp = 'g'"), 5);
 	assert_int_equal(count(r, "once_job", "state = 'done'"), 1);
+	/* Nothing waits: the limit of pending rows is as far as before. */
+	assert_int_equal(r->d.groups[0].pending_rows, 0);
+	assert_int_equal(r->d.groups[0].pending_bytes, 0);
 }
 
 static void a_paused_group_holds_its_replays_too(void **state)
