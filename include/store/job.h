@@ -40,8 +40,8 @@ MUST_CHECK enum err job_put(struct store *st, const struct job *j,
 
 /*
  * Adds a letter, with @payload in place of its own if that is not absent.
- * *ret_taken is false when it is in an open job already, is not open, or has
- * no payload to run.
+ * *ret_taken is false when it is in an open job already, is not open, has no
+ * payload to run, or the job is not stopped any more.
  */
 MUST_CHECK enum err job_add(struct store *st, int64_t job_id,
 			    int64_t letter_id, struct span payload,
@@ -77,10 +77,12 @@ MUST_CHECK enum err job_finish(struct store *st, int64_t job_id,
 /* Reading. */
 
 /*
- * The oldest running job: id (0: there is none), rate, stop_after, failed and
- * running; the rest is not asked for.
+ * The oldest running job that can go on with @in_flight letters at a time, or
+ * the oldest: id (0: there is none), rate, stop_after, failed and running; the
+ * rest is not asked for.
  */
-MUST_CHECK enum err job_current(struct store *st, struct job *ret_j);
+MUST_CHECK enum err job_current(struct store *st, unsigned in_flight,
+				struct job *ret_j);
 
 /* Letters of the job's items that wait, @max at most. */
 MUST_CHECK enum err job_waiting(struct store *st, int64_t job_id, unsigned max,

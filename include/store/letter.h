@@ -120,6 +120,13 @@ MUST_CHECK enum err letter_move(struct store *st, int64_t id, const char *from,
 				const char *to, int64_t now_ms, uid_t uid);
 
 /*
+ * From open to discarded; a job in which it waits goes on without it.  ERR_GONE
+ * if it is not open.  Part of a transaction.
+ */
+MUST_CHECK enum err letter_discard(struct store *st, int64_t id, int64_t now_ms,
+				   uid_t uid);
+
+/*
  * It was copied to the file @as, complete and synced: from open to discarded,
  * and it says so.  Part of a transaction.
  */

@@ -115,7 +115,10 @@ MUST_CHECK enum err pending_hurry(struct store *st, int64_t group_no,
 				  unsigned max, int64_t *after_id,
 				  unsigned *ret_n);
 
-/* What a group's rows amount to.  Counts them: at start only. */
+/*
+ * What a group's rows amount to, without the few of replays, which no limit
+ * counts.  Counts them: at start only.
+ */
 MUST_CHECK enum err pending_totals(struct store *st, int64_t group_no,
 				   int64_t *ret_rows, int64_t *ret_bytes);
 

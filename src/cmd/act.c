@@ -72,6 +72,19 @@ struct span act_option(const struct act *a, const char *name, char *buf,
 	return span_of(buf, (size_t)n);
 }
 
+enum err act_text(const struct act *a, const char *name, char *buf,
+		  size_t size, struct span *ret_v, struct err_detail *why)
+{
+	struct json_value v;
+	struct span s = act_option(a, name, buf, size);
+
+	if (s.data && !s.len && find(a, name, &v) && v.raw.len)
+		return err_say(why, ERR_USAGE, "--%s is longer than the %zu "
+			       "bytes it may have", name, size - 1);
+	*ret_v = s;
+	return OK;
+}
+
 bool act_flag(const struct act *a, const char *name)
 {
 	struct json_value v;
@@ -148,26 +161,35 @@ static bool make_room(const struct act_context *c)
 			 : space_ballast_drop(c->store);
 }
 
+/* Whether there is another page. */
+static bool run_page(struct act *a, const struct act_context *c,
+		     struct rows *out)
+{
+	bool more = false;
+	enum err e = a->spec->page(a, c, out, &more, &a->why);
+
+	/* A row that an empty page does not hold would be tried for ever. */
+	if (!e && more && out->full && !out->len)
+		e = err_say(&a->why, ERR_INPUT, "the next row is larger than an "
+			    "answer may be; name others, or a filter");
+	if (e == ERR_FULL && make_room(c))
+		err_say(&a->why, e, "the disk is full; room that was kept back "
+			"is free now: ask again");
+	if (!*a->why.text && (e == ERR_BUSY || e == ERR_FULL || e == ERR_IO))
+		err_say(&a->why, e, "%s", store_detail(c->store));
+	a->end = e;
+	return !e && more;
+}
+
 void act_run(struct act *a, const struct act_context *c, struct rows *out,
 	     bool *ret_more)
 {
-	struct err_detail why = { "" };
-	bool more = false;
-	enum err e = a->step < 0 ? OK : a->spec->page(a, c, out, &more, &why);
-
 	*ret_more = true;
-	if (!e && more)
+	if (a->step >= 0 && run_page(a, c, out))
 		return;
-	if (e == ERR_FULL && make_room(c))
-		err_say(&why, e, "the disk is full; room that was kept back "
-			"is free now: ask again");
-	if (!*why.text && (e == ERR_BUSY || e == ERR_FULL || e == ERR_IO))
-		err_say(&why, e, "%s", store_detail(c->store));
 	a->step = -1;			/* only the end is left */
-	end_row(out, e, &why);
+	end_row(out, a->end, &a->why);
 	*ret_more = !row_end(out);	/* a full page: it comes with the next */
-	if (*ret_more && e)
-		a->step = -1;
 }
 
 enum err act_group(const struct act *a, const struct act_context *c,

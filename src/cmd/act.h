@@ -51,6 +51,10 @@ struct act {
 	char *request;		/* JSON; malloc'ed */
 	struct span json;
 
+	/* How it ended, for the page that has room to say so. */
+	enum err end;
+	struct err_detail why;
+
 	/* Between pages; the spec's page function alone knows what they say. */
 	int64_t cursor, limit, count, step, taken, skipped;
 };
@@ -81,6 +85,10 @@ void act_refuse(struct rows *out, enum err e, const struct err_detail *why,
 /* Options of the request: absent if not given.  Unescaped into @buf. */
 struct span act_option(const struct act *a, const char *name, char *buf,
 		       size_t size);
+/* The same for what must be whole: ERR_USAGE when @buf does not hold it. */
+MUST_CHECK enum err act_text(const struct act *a, const char *name, char *buf,
+			     size_t size, struct span *ret_v,
+			     struct err_detail *why);
 bool act_flag(const struct act *a, const char *name);
 /* *ret_v stays as it is when the option is not given. */
 MUST_CHECK enum err act_int(const struct act *a, const char *name,

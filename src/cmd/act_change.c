@@ -23,7 +23,7 @@ struct change {
 static enum err do_discard(struct store *st, int64_t id, int64_t now_ms,
 			   uid_t uid)
 {
-	return letter_move(st, id, "open", "discarded", now_ms, uid);
+	return letter_discard(st, id, now_ms, uid);
 }
 
 static enum err do_restore(struct store *st, int64_t id, int64_t now_ms,

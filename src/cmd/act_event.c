@@ -76,11 +76,14 @@ struct event_asked {
 static enum err asked(const struct act *a, const struct act_context *c,
 		      struct event_asked *q, struct err_detail *why)
 {
-	struct span id = act_option(a, "event", q->id, sizeof(q->id));
-	struct span tenant = act_option(a, "tenant", q->tenant,
-					sizeof(q->tenant));
+	struct span id = { 0 }, tenant = { 0 };
 	enum err e = act_group(a, c, &q->group_no, why);
 
+	if (!e)
+		e = act_text(a, "event", q->id, sizeof(q->id), &id, why);
+	if (!e)
+		e = act_text(a, "tenant", q->tenant, sizeof(q->tenant),
+			     &tenant, why);
 	if (!e && (!q->group_no || !id.data))
 		e = err_say(why, ERR_USAGE, "name the event: --group G, the "
 			    "event's id, and --tenant T if the group has "

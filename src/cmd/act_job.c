@@ -47,7 +47,8 @@ static enum err take_mend(const struct act *a, struct span *ret_payload,
 	*ret_payload = (struct span){ 0 };
 	if (!s.data)
 		return OK;
-	if (!act_option(a, "ids", ids, sizeof(ids)).data || strchr(ids, ','))
+	/* More than fits are not one. */
+	if (!act_option(a, "ids", ids, sizeof(ids)).len || strchr(ids, ','))
 		return err_say(why, ERR_USAGE, "--payload mends one letter: "
 			       "name just one");
 	/* In place: the bytes are never longer than their text. */
@@ -86,6 +87,10 @@ static enum err add(struct act *a, const struct act_context *c, bool last,
 	/* Until all are in it waits: it would be done too early. */
 	if (!e && last)
 		e = job_resume(c->store, a->count);
+	if (e == ERR_GONE)
+		e = err_say(why, ERR_NO, "job %lld was cancelled or resumed "
+			    "while it was made; `mqonce job show` says what is "
+			    "in it", (long long)a->count);
 	if (!e && last)
 		e = act_audit(a, c, a->taken);
 	if (e) {
@@ -128,10 +133,14 @@ enum err act_dead_replay(struct act *a, const struct act_context *c,
 	if (e)
 		return e;
 	*ret_more = *ret_more && a->limit > s.len;
-	if (dry)
-		a->taken += s.len < a->limit ? s.len : a->limit;
-	else
+	if (dry) {
+		int64_t n = s.len < a->limit ? s.len : a->limit;
+
+		a->taken += n;
+		a->limit -= n;
+	} else {
 		e = add(a, c, !*ret_more, &s, payload, why);
+	}
 	if (e || *ret_more)
 		return e;
 	return end_row(a, c, dry, out);

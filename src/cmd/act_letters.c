@@ -9,6 +9,8 @@
 #include "store/store.h"
 
 #define PAGE_ROWS	200
+#define TEXT_SHOWN	((size_t)2048)	/* of a topic, a content type */
+#define PROPERTIES_SHOWN ((size_t)32 << 10)
 #define CHUNK_BYTES	((size_t)24 << 10)	/* of a payload, in one row */
 
 /* "30m" ago, or milliseconds since 1970. */
@@ -30,6 +32,31 @@ static enum err take_time(const struct act *a, const char *name,
 	return OK;
 }
 
+static enum err take_texts(const struct act *a, struct letters_asked *q,
+			   struct err_detail *why)
+{
+	struct letter_filter *f = &q->filter;
+	const struct {
+		const char *name;
+		char *buf;
+		size_t size;
+		struct span *to;
+	} texts[] = {
+		{ "tenant", q->tenant, sizeof(q->tenant), &f->tenant },
+		{ "kind", q->kind, sizeof(q->kind), &f->kind },
+		{ "type", q->type, sizeof(q->type), &f->type },
+		{ "state", q->state, sizeof(q->state), &f->state },
+		{ "event", q->event, sizeof(q->event), &f->event_id },
+		{ "topic", q->topic_text, sizeof(q->topic_text), &q->topic },
+	};
+	enum err e = OK;
+
+	for (size_t i = 0; !e && i < ARRAY_LEN(texts); i++)
+		e = act_text(a, texts[i].name, texts[i].buf, texts[i].size,
+			     texts[i].to, why);
+	return e;
+}
+
 enum err letters_asked(const struct act *a, const struct act_context *c,
 		       struct letters_asked *ret_q, struct err_detail *why)
 {
@@ -39,12 +66,8 @@ enum err letters_asked(const struct act *a, const struct act_context *c,
 
 	memset(q, 0, sizeof(*q));
 	e = act_group(a, c, &f->group_no, why);
-	f->tenant = act_option(a, "tenant", q->tenant, sizeof(q->tenant));
-	f->kind = act_option(a, "kind", q->kind, sizeof(q->kind));
-	f->type = act_option(a, "type", q->type, sizeof(q->type));
-	f->state = act_option(a, "state", q->state, sizeof(q->state));
-	f->event_id = act_option(a, "event", q->event, sizeof(q->event));
-	q->topic = act_option(a, "topic", q->topic_text, sizeof(q->topic_text));
+	if (!e)
+		e = take_texts(a, q, why);
 	if (!e)
 		e = take_time(a, "since", &f->since_wall_ms, why);
 	if (!e)
@@ -67,6 +90,17 @@ struct listing {
 	int64_t left;		/* rows still wanted */
 };
 
+/* Listed as far as TEXT_SHOWN: one letter is not to fill the answer. */
+static void row_cut(struct rows *out, const char *name, struct span v)
+{
+	if (v.len > TEXT_SHOWN) {
+		v.len = TEXT_SHOWN;
+		while (v.len && !utf8_valid(v))
+			v.len--;
+	}
+	row_text(out, name, v);
+}
+
 static void row_letter(struct rows *out, const struct letter *l,
 		       const struct act_context *c)
 {
@@ -85,7 +119,7 @@ static void row_letter(struct rows *out, const struct letter *l,
 	row_int(out, "attempts", l->attempts);
 	row_int(out, "replays", l->replays);
 	row_int(out, "redeliveries", l->redeliveries);
-	row_text(out, "topic", l->event.topic);
+	row_cut(out, "topic", l->event.topic);
 	row_int(out, "payload_bytes", (int64_t)l->event.payload_bytes);
 	row_int(out, "first_seen_wall_ms", l->first_seen_wall_ms);
 	row_int(out, "dead_wall_ms", l->dead_wall_ms);
@@ -129,11 +163,20 @@ enum err act_dead_list(struct act *a, const struct act_context *c,
 	return e;
 }
 
+struct counting {
+	struct act *a;		/* a->taken: sorts of the window that are out */
+	struct rows *out;
+	int64_t n;
+};
+
 /* Windows are summed up by whoever asked: a sort may come more than once. */
 static enum err count_row(void *arg, const struct letter_count *k)
 {
-	struct rows *out = arg;
+	struct counting *s = arg;
+	struct rows *out = s->out;
 
+	if (s->n++ < s->a->taken)
+		return OK;
 	row_begin(out);
 	row_text(out, "group", k->group);
 	row_text(out, "kind", k->kind);
@@ -142,25 +185,33 @@ static enum err count_row(void *arg, const struct letter_count *k)
 	row_int(out, "n", k->n);
 	row_int(out, "oldest_wall_ms", k->oldest_wall_ms);
 	row_int(out, "newest_wall_ms", k->newest_wall_ms);
-	return row_end(out) ? OK : ERR_FULL;
+	if (!row_end(out))
+		return ERR_NO;		/* it comes with the next page */
+	s->a->taken++;
+	return OK;
 }
 
 enum err act_dead_summary(struct act *a, const struct act_context *c,
 			  struct rows *out, bool *ret_more,
 			  struct err_detail *why)
 {
+	struct counting s = { .a = a, .out = out };
 	struct letters_asked q;
 	enum err e = letters_asked(a, c, &q, why);
 
+	if (e)
+		return e;
 	if (!a->step++)
 		a->cursor = INT64_MAX;
-	if (!e && q.topic.data)
+	if (q.topic.data)
 		e = err_say(why, ERR_USAGE, "dead summary has no --topic");
 	if (!e)
 		e = letter_summary(c->store, &q.filter, &a->cursor, count_row,
-				   out);
+				   &s);
+	if (!e)
+		a->taken = 0;		/* the window is through */
 	*ret_more = a->cursor > 0;
-	return e;
+	return e == ERR_NO ? OK : e;
 }
 
 /* dead show: the letter, its history, and a payload in pieces if asked for */
@@ -191,8 +242,8 @@ static enum err show_letter(void *arg, const struct letter *l)
 	bool payload = act_flag(s->a, "payload");
 
 	row_letter(s->out, l, s->c);
-	row_text(s->out, "content_type", l->event.content_type);
-	if (payload)
+	row_cut(s->out, "content_type", l->event.content_type);
+	if (payload && l->properties_text.len <= PROPERTIES_SHOWN)
 		row_raw(s->out, "properties", l->properties_text);
 	row_bool(s->out, "payload_kept", !l->event.oversize);
 	if (!row_end(s->out))

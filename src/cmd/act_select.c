@@ -79,17 +79,19 @@ enum err letters_select(struct act *a, const struct act_context *c,
 {
 	static struct letters_asked q;	/* the slice refers to it */
 	char ids[8192];
-	bool named = act_option(a, "ids", ids, sizeof(ids)).data;
+	struct span named = { 0 };
 	enum err e = letters_asked(a, c, &q, why);
 
+	if (!e)
+		e = act_text(a, "ids", ids, sizeof(ids), &named, why);
 	if (e)
 		return e;
-	if (!named && !is_narrow(a))
+	if (!named.data && !is_narrow(a))
 		return err_say(why, ERR_USAGE, "name letters or a filter; "
 			       "--all means all of them");
 	q.filter.state = span_str(state);
 	s->q = &q;
-	if (named)
+	if (named.data)
 		return select_named(a, c, &q, s, ids, ret_more, why);
 	if (!a->step)
 		a->cursor = INT64_MAX;

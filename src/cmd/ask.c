@@ -207,11 +207,14 @@ static int connect_to(const char *path)
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), saved;
 
-	if (fd < 0 || strlen(path) >= sizeof(sa.sun_path))
+	if (fd < 0)
 		return fd;
-	strcpy(sa.sun_path, path);
-	if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0)
-		return fd;
+	errno = ENAMETOOLONG;		/* no owner listens there either */
+	if (strlen(path) < sizeof(sa.sun_path)) {
+		strcpy(sa.sun_path, path);
+		if (!connect(fd, (struct sockaddr *)&sa, sizeof(sa)))
+			return fd;
+	}
 	saved = errno;
 	close(fd);
 	errno = saved;

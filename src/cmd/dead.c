@@ -47,6 +47,7 @@ struct sort {
 struct sorts {
 	struct sort sort[SORTS];
 	unsigned len;
+	int64_t total, left_out;
 };
 
 static struct sort *find_sort(struct sorts *all, const struct sort *s)
@@ -63,6 +64,7 @@ static struct sort *find_sort(struct sorts *all, const struct sort *s)
 static enum err add_sort(struct ask *k, struct json_value row)
 {
 	struct sort s = { .n = 0 }, *to;
+	struct sorts *all = k->arg;
 	int64_t oldest = ask_number(row, "oldest_wall_ms");
 	int64_t newest = ask_number(row, "newest_wall_ms");
 
@@ -72,9 +74,12 @@ static enum err add_sort(struct ask *k, struct json_value row)
 	ask_text(row, "state", s.state, sizeof(s.state));
 	snprintf(s.key, sizeof(s.key), "%s %s %s %s", s.group, s.kind, s.type,
 		 s.state);
-	to = find_sort(k->arg, &s);
-	if (!to)
-		return OK;		/* the total still says how many */
+	all->total += ask_number(row, "n");
+	to = find_sort(all, &s);
+	if (!to) {
+		all->left_out += ask_number(row, "n");
+		return OK;
+	}
 	to->oldest = !to->n || oldest < to->oldest ? oldest : to->oldest;
 	to->newest = !to->n || newest > to->newest ? newest : to->newest;
 	to->n += ask_number(row, "n");
@@ -83,8 +88,6 @@ static enum err add_sort(struct ask *k, struct json_value row)
 
 static void print_sorts(const struct sorts *all, bool utc)
 {
-	int64_t total = 0;
-
 	for (unsigned i = 0; i < all->len; i++) {
 		const struct sort *s = &all->sort[i];
 		char iso[CLOCK_ISO_SIZE];
@@ -93,10 +96,12 @@ static void print_sorts(const struct sorts *all, bool utc)
 		       s->kind, s->state, s->type);
 		printf("%8s  oldest %s\n", "",
 		       clock_iso(iso, s->oldest, utc));
-		total += s->n;
 	}
+	if (all->left_out)
+		printf("%8" PRId64 "  of other sorts; --ndjson has them all\n",
+		       all->left_out);
 	if (all->len)
-		printf("%8" PRId64 "  in all\n", total);
+		printf("%8" PRId64 "  in all\n", all->total);
 }
 
 enum err cmd_dead_summary(const struct command_args *a, struct err_detail *why)

@@ -65,7 +65,7 @@ enum err replay_turn(struct replay *r, int64_t boot_ms, bool *ret_started)
 	*ret_started = false;
 	if (r->idle || boot_ms < r->next_boot_ms)
 		return OK;
-	e = job_current(r->store, &j);
+	e = job_current(r->store, REPLAY_IN_FLIGHT, &j);
 	r->idle = !e && !j.id;
 	if (e || r->idle)
 		return e;

@@ -36,6 +36,13 @@ static void watch(struct server *s, int op, int fd, uint32_t events, void *ptr)
 	(void)epoll_ctl(s->epoll_fd, op, fd, &ev);
 }
 
+/* Whoever waits at the door while no place is free must not wake the loop. */
+static void watch_door(struct server *s, bool open)
+{
+	if (s->listen_fd >= 0)
+		watch(s, EPOLL_CTL_MOD, s->listen_fd, open ? EPOLLIN : 0, NULL);
+}
+
 static void end(struct server *s, struct client *c)
 {
 	for (int i = 0; i < SERVER_CLIENTS; i++)
@@ -46,6 +53,7 @@ static void end(struct server *s, struct client *c)
 	close(c->fd);
 	free(c->in);
 	free(c);
+	watch_door(s, true);
 }
 
 static bool may_enter(int fd, uid_t *ret_uid)
@@ -74,8 +82,10 @@ static void let_in(struct server *s, int64_t boot_ms)
 	uid_t uid;
 	int fd;
 
-	if (!place)
+	if (!place) {
+		watch_door(s, false);
 		return;
+	}
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -195,14 +205,31 @@ unsigned server_clients(const struct server *s)
 	return n;
 }
 
+/* What an owner that died left; anything else there is not ours to remove. */
+static enum err clear_place(const char *path, struct err_detail *why)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return OK;		/* bind() says what is wrong */
+	if (!S_ISSOCK(st.st_mode))
+		return err_say(why, ERR_CREATE, "%s: there is a file that is "
+			       "no socket; change [store] socket", path);
+	unlink(path);
+	return OK;
+}
+
 static enum err listen_at(struct server *s, struct err_detail *why)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	enum err e;
 
 	memcpy(sa.sun_path, s->path, sizeof(sa.sun_path));
 	s->listen_fd = socket(AF_UNIX,
 			      SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	unlink(s->path);
+	e = clear_place(s->path, why);
+	if (e)
+		return e;
 	/* The umask is 077 already; the mode is said once more. */
 	if (s->listen_fd < 0 ||
 	    bind(s->listen_fd, (struct sockaddr *)&sa, sizeof(sa)) ||
@@ -250,7 +277,7 @@ void server_close(struct server *s)
 			end(s, s->client[i]);
 	if (s->listen_fd >= 0) {
 		close(s->listen_fd);
-		unlink(s->path);
+		(void)clear_place(s->path, &(struct err_detail){ "" });
 	}
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);

@@ -184,12 +184,14 @@ static struct job row_job(struct stmt *q)
 	};
 }
 
-enum err job_current(struct store *st, struct job *ret_j)
+enum err job_current(struct store *st, unsigned in_flight, struct job *ret_j)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_JOB_CURRENT);
 	bool row;
-	enum err e = stmt_row(st, q, &row);
+	enum err e;
 
+	bind_int(q, 1, in_flight);
+	e = stmt_row(st, q, &row);
 	if (!e)
 		*ret_j = (struct job){ .id = row ? col_int(q, 0) : 0,
 				       .rate = row ? col_int(q, 1) : 0,

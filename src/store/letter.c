@@ -262,10 +262,26 @@ enum err letter_move(struct store *st, int64_t id, const char *from,
 	return stmt_exec_one(st, q);
 }
 
+/* No job is to wait for a letter that is put away. */
+static enum err withdraw(struct store *st, int64_t id)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_WITHDRAW);
+
+	bind_int(q, 1, id);
+	return stmt_exec(st, q);
+}
+
+enum err letter_discard(struct store *st, int64_t id, int64_t now_ms, uid_t uid)
+{
+	enum err e = letter_move(st, id, "open", "discarded", now_ms, uid);
+
+	return e ? e : withdraw(st, id);
+}
+
 enum err letter_pulled(struct store *st, int64_t id, struct span as,
 		       int64_t now_ms, uid_t uid)
 {
-	enum err e = letter_move(st, id, "open", "discarded", now_ms, uid);
+	enum err e = letter_discard(st, id, now_ms, uid);
 
 	if (!e) {
 		struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_PULLED);

@@ -238,7 +238,8 @@ static const struct {
 		" + (SELECT coalesce(sum(length(CAST(p.value ->> 0 AS BLOB))"
 		" + length(CAST(p.value ->> 1 AS BLOB))), 0)"
 		" FROM json_each(properties) AS p)), 0)"
-		" FROM once_pending WHERE group_no = ?1" },
+		" FROM once_pending WHERE group_no = ?1"
+		" AND letter_id IS NULL" },
 
 	[STMT_ATTEMPT_PUT] = { 9, 0,
 		"INSERT INTO once_attempt (key, fingerprint, n, started_ms,"
@@ -329,6 +330,10 @@ static const struct {
 	[STMT_LETTER_PULLED] = { 2, 0,
 		"UPDATE once_dead_letter SET pulled_as = ?2 WHERE id = ?1" },
 
+	[STMT_LETTER_WITHDRAW] = { 1, 0,
+		"UPDATE once_job_item SET state = 'cancelled'"
+		" WHERE letter_id = ?1 AND state = 'waiting'" },
+
 	[STMT_LETTER_REPLAYED] = { 3, 0,
 		"UPDATE once_dead_letter SET attempts = ?3,"
 		" last_type = coalesce(?2, last_type)"
@@ -416,7 +421,9 @@ static const struct {
 		"INSERT OR IGNORE INTO once_job_item (job_id, letter_id, state,"
 		" payload) SELECT ?1, id, 'waiting', ?3 FROM once_dead_letter"
 		" WHERE id = ?2 AND state = 'open'"
-		" AND (payload IS NOT NULL OR ?3 IS NOT NULL)" },
+		" AND (payload IS NOT NULL OR ?3 IS NOT NULL)"
+		" AND EXISTS (SELECT 1 FROM once_job AS j"
+		" WHERE j.id = ?1 AND j.state = 'stopped')" },
 
 	[STMT_JOB_ITEM_MOVE] = { 4, 0,
 		"UPDATE once_job_item SET state = ?4"
@@ -472,11 +479,15 @@ static const struct {
 		" WHERE job_id = ?1 AND state IN ('waiting', 'running')" },
 
 	/* Without the counts that take long: asked in each turn. */
-	[STMT_JOB_CURRENT] = { 0, 5,
-		"SELECT j.id, j.rate, j.stop_after, j.failed, (SELECT count(*) FROM once_job_item AS i"
-		" WHERE i.job_id = j.id AND i.state = 'running')"
-		" FROM once_job AS j WHERE j.state = 'running'"
-		" ORDER BY j.id LIMIT 1" },
+	[STMT_JOB_CURRENT] = { 1, 5,
+		"SELECT id, rate, stop_after, failed, running FROM (SELECT j.*,"
+		" (SELECT count(*) FROM once_job_item AS i WHERE i.job_id = j.id"
+		"  AND i.state = 'running') AS running,"
+		" EXISTS (SELECT 1 FROM once_job_item AS i WHERE i.job_id = j.id"
+		"  AND i.state = 'waiting') AS waits"
+		" FROM once_job AS j WHERE j.state = 'running')"
+		" ORDER BY iif(waits, running >= iif(stop_after > 0,"
+		" min(?1, stop_after - failed), ?1), running > 0), id LIMIT 1" },
 
 	[STMT_JOB_WAITING] = { 2, 1,
 		"SELECT letter_id FROM once_job_item WHERE job_id = ?1"

@@ -270,6 +270,9 @@ static void a_crash_between_start_and_attempt_goes_on_after_it(void **state)
 	run_all(r);
 	assert_int_equal(count(r, "effect", "grp = 'g'"), 5);
 	assert_int_equal(count(r, "once_job", "state = 'done'"), 1);
+	/* Nothing waits: the limit of pending rows is as far as before. */
+	assert_int_equal(r->d.groups[0].pending_rows, 0);
+	assert_int_equal(r->d.groups[0].pending_bytes, 0);
 }
 
 static void a_paused_group_holds_its_replays_too(void **state)
@@ -291,6 +294,54 @@ static void a_paused_group_holds_its_replays_too(void **state)
 	assert_ok(retry_refresh(&r->d.retry));
 	run_all(r);
 	assert_int_equal(count(r, "effect", "grp = 'g'"), 3);
+}
+
+/* What cannot run, for who knows how long, is not in the others' way. */
+/* Made in slices, another operator comes between. */
+static void a_job_cancelled_while_it_is_made_takes_no_more(void **state)
+{
+	struct rig *r = *state;
+	const struct job j = { .what = span_str("test") };
+	bool taken = false;
+	int64_t id = 0;
+
+	bury(r, 2);
+	assert_ok(store_begin(r->d.store));
+	assert_ok(job_put(r->d.store, &j, &id));
+	assert_ok(job_add(r->d.store, id, 1, (struct span){ 0 }, &taken));
+	assert_true(taken);
+	assert_ok(job_cancel(r->d.store, id, 0));
+	assert_ok(job_add(r->d.store, id, 2, (struct span){ 0 }, &taken));
+	assert_false(taken);
+	assert_int_equal(job_resume(r->d.store, id), ERR_GONE);
+	assert_ok(store_commit(r->d.store));
+	assert_int_equal(count(r, "once_job_item", "state = 'waiting'"), 0);
+}
+
+static void a_job_of_a_held_group_holds_no_other_job(void **state)
+{
+	struct rig *r = *state;
+
+	bury(r, 30);
+	mend(r);
+	rig_exec(r, "UPDATE once_dead_letter SET group_no = 2 WHERE id > 25");
+	r->d.groups[0].record.paused = true;
+	make_job(r, 1, 25, 0, 0, (struct span){ 0 });
+	make_job(r, 26, 28, 0, 0, (struct span){ 0 });
+	for (int i = 0; i < 10; i++)
+		turn(r, 50);
+	assert_int_equal(count(r, "once_job_item", "state = 'running'"), 20);
+	assert_int_equal(count(r, "once_job", "state = 'done' AND done = 3"), 1);
+	/* All of it in flight: no less in the way. */
+	rig_exec(r, "DELETE FROM once_job_item WHERE state = 'waiting'");
+	make_job(r, 29, 30, 0, 0, (struct span){ 0 });
+	for (int i = 0; i < 10; i++)
+		turn(r, 50);
+	assert_int_equal(count(r, "once_job", "state = 'done' AND done = 2"), 1);
+	r->d.groups[0].record.paused = false;
+	assert_ok(retry_refresh(&r->d.retry));
+	run_all(r);
+	assert_int_equal(count(r, "once_job", "state = 'done' AND done = 20"), 1);
 }
 
 static int setup_order(void **state)
@@ -386,6 +437,25 @@ static void no_letter_moves_from_a_state_it_is_not_in(void **state)
 		}
 }
 
+static void a_letter_discarded_while_it_waits_leaves_its_job(void **state)
+{
+	struct rig *r = *state;
+
+	bury(r, 3);
+	mend(r);
+	make_job(r, 1, 3, 0, 0, (struct span){ 0 });
+	assert_ok(store_begin(r->d.store));
+	assert_ok(letter_discard(r->d.store, 2, 0, 0));
+	assert_ok(letter_purge(r->d.store, 2, 0));
+	assert_ok(letter_pulled(r->d.store, 3, span_str("f"), 0, 0));
+	assert_ok(store_commit(r->d.store));
+	run_all(r);
+	assert_int_equal(count(r, "effect", "grp = 'g'"), 1);
+	assert_int_equal(count(r, "once_job_item", "state = 'done'"), 1);
+	assert_int_equal(count(r, "once_job_item", "state = 'cancelled'"), 1);
+	assert_int_equal(count(r, "once_job", "state = 'done'"), 1);
+}
+
 static void a_purge_within_the_ttl_leaves_a_marker(void **state)
 {
 	struct rig *r = *state;
@@ -418,11 +488,14 @@ int main(void)
 		T(cancelling_leaves_every_item_in_one_state),
 		T(a_crash_between_start_and_attempt_goes_on_after_it),
 		T(a_paused_group_holds_its_replays_too),
+		T(a_job_cancelled_while_it_is_made_takes_no_more),
+		T(a_job_of_a_held_group_holds_no_other_job),
 		cmocka_unit_test_setup_teardown(
 			a_replay_never_overwrites_newer_state, setup_order,
 			teardown),
 		T(a_fault_at_any_write_leaves_the_letter_in_one_place),
 		T(no_letter_moves_from_a_state_it_is_not_in),
+		T(a_letter_discarded_while_it_waits_leaves_its_job),
 		T(a_purge_within_the_ttl_leaves_a_marker),
 	};
 

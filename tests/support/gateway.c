@@ -243,7 +243,7 @@ void gateway_wait_log(struct gateway *g, const char *text, unsigned times,
 int gateway_command(struct gateway *g, char *out, unsigned size,
 		    const char *args)
 {
-	char command[512];
+	char command[2048];
 	FILE *f;
 	size_t n;
 	int status;

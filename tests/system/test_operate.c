@@ -18,11 +18,12 @@
 	"CREATE TABLE switch (broken INTEGER) STRICT; INSERT INTO switch VALUES (1);"
 #define HANDLER								\
 	"INSERT INTO effect (id, body) VALUES (:event_id, :payload);"	\
-	"SELECT reject('broken') FROM switch WHERE broken"		\
+	"SELECT reject(coalesce(:payload ->> 'type', 'broken'))"		\
+	" FROM switch WHERE broken"					\
 	" AND :payload ->> 'k' IS 'bad';"				\
 	"UPDATE switch SET broken = 0 WHERE :event_id = 'mend';"
 #define GROUP								\
-	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n" \
+	"[group g]\nsubscribe = t/#\nid = payload:$.id\nhandler = sql:@H\n" \
 	"redelivery_horizon = 3h\nttl = 24h\n"
 
 static struct gateway *g;
@@ -115,6 +116,24 @@ static void letters_are_found_mended_and_replayed(void **state UNUSED)
 					" WHERE id LIKE 'b%'"), 5);
 }
 
+static void what_does_not_fit_is_refused_not_cut(void **state UNUSED)
+{
+	char args[1024] = "dead discard --yes --tenant ";
+	size_t n = strlen(args);
+
+	bury(40);
+	memset(args + n, 'x', 300);
+	says(args, 64, "--tenant is longer than the 255 bytes");
+	gateway_file(g, "one.json", "{\"id\":\"b0\",\"k\":\"good\"}");
+	n = (size_t)snprintf(args, sizeof(args),
+			     "dead replay --yes --payload %s/one.json", g->dir);
+	for (int i = 1; i <= 40; i++)
+		n += (size_t)snprintf(args + n, sizeof(args) - n, " %d", i);
+	says(args, 64, "name just one");
+	assert_int_equal(gateway_int(g, "SELECT count(*) FROM once_dead_letter"
+					" WHERE state = 'open'"), 40);
+}
+
 static void two_steps_take_a_letter_away(void **state UNUSED)
 {
 	bury(3);
@@ -203,6 +222,127 @@ static void slow_and_hostile_clients_hold_nothing(void **state UNUSED)
 		close(fds[i]);
 	assert_false(gateway_ended(g));
 	says("status", 0, "connected");
+}
+
+/* Then there is none, and the commands do without. */
+static void a_socket_path_too_long_is_as_none(void **state UNUSED)
+{
+	char line[256] = "[store]\nsocket = /tmp/";
+	size_t n = strlen(line);
+	char *conf, path[128];
+	FILE *f;
+
+	bury(1);
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+	memset(line + n, 's', 120);
+	snprintf(path, sizeof(path), "%s", g->conf);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	conf = calloc(1, 1 << 16);
+	assert_non_null(conf);
+	assert_true(fread(conf, 1, (1 << 16) - 1, f) > 0);
+	fclose(f);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "%s\n%s", line, strstr(conf, "[store]\n") + 8);
+	fclose(f);
+	free(conf);
+	says("dead list", 0, "broken");
+	says("dead discard 1 --yes", 0, "discard: 1");
+}
+
+static void a_plan_counts_no_more_than_max(void **state UNUSED)
+{
+	bury(1200);
+	says("dead replay --all --max 700 --dry-run", 0, "would replay 700\n");
+	says("dead replay --all --max 1100 --dry-run", 0,
+	     "would replay 1100\n");
+}
+
+static char *fill(char *buf, size_t n, char c)
+{
+	memset(buf, c, n);
+	buf[n] = '\0';
+	return buf;
+}
+
+/* A topic that no page holds, and more sorts than one page does. */
+static void a_letter_too_long_to_list_hides_no_other(void **state UNUSED)
+{
+	static char topic[60000] = "t/";
+	static char text[500][64];
+	const char *list[500], *huge = "{\"k\":\"bad\"}";
+	char args[256];
+
+	for (int i = 0; i < 500; i++) {
+		snprintf(text[i], sizeof(text[i]), "{\"id\":\"%d\",\"k\":"
+			 "\"bad\",\"type\":\"type_number_%d\"}", i, i);
+		list[i] = text[i];
+	}
+	gateway_publish(g, "t", list, 500);
+	fill(topic + 2, sizeof(topic) - 3, '"');
+	gateway_publish(g, topic, &huge, 1);
+	gateway_wait(g, "SELECT count(*) FROM once_dead_letter", 501, 10000);
+	says("dead list --max 2", 0, "t/\\\"\\\"");
+	says("dead list --csv", 0, "\n1,\"open\",");
+	says("dead show 501 --payload", 0, "bad");
+	says("dead summary", 0, "501  in all");
+	says("dead summary --ndjson", 0, "type_number_0\"");
+	says("dead summary --ndjson", 0, "type_number_499\"");
+	snprintf(args, sizeof(args), "dead pull --max 9 --out %s/p", g->dir);
+	says(args, 65, "larger than an answer");
+}
+
+/* Ticks of processor time that the daemon has used. */
+static long ticks(void)
+{
+	char path[64], line[1024] = "";
+	unsigned long user = 0, kernel = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)g->daemon);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	assert_int_equal(sscanf(strrchr(line, ')'), ") %*c %*d %*d %*d %*d %*d"
+				" %*u %*u %*u %*u %*u %lu %lu", &user, &kernel),
+			 2);
+	return (long)(user + kernel);
+}
+
+static void who_waits_at_the_door_costs_nothing(void **state UNUSED)
+{
+	int fds[9];
+	long before;
+
+	for (int i = 0; i < 9; i++)
+		fds[i] = knock();
+	usleep(200000);
+	before = ticks();
+	usleep(1000000);
+	assert_true(ticks() - before < sysconf(_SC_CLK_TCK) / 5);
+	close(fds[0]);
+	/* The ninth has a place now, and once it goes all others have. */
+	close(fds[8]);
+	says("group list", 0, "running");
+	for (int i = 1; i < 8; i++)
+		close(fds[i]);
+}
+
+static void a_file_in_the_sockets_place_is_kept(void **state UNUSED)
+{
+	char path[128];
+	struct stat st;
+
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+	gateway_file(g, "store/s.db.sock", "precious");
+	gateway_up(g);
+	gateway_wait_log(g, "no socket; change [store] socket", 1, 5000);
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+	snprintf(path, sizeof(path), "%s/store/s.db.sock", g->dir);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 8);
 }
 
 static void a_paused_group_waits_and_a_resumed_one_goes_on(void **state UNUSED)
@@ -298,9 +438,15 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(letters_are_found_mended_and_replayed),
+		T(what_does_not_fit_is_refused_not_cut),
 		T(two_steps_take_a_letter_away),
 		T(pulled_letters_are_in_the_file_before_they_are_marked),
 		T(slow_and_hostile_clients_hold_nothing),
+		T(a_socket_path_too_long_is_as_none),
+		T(a_plan_counts_no_more_than_max),
+		T(a_letter_too_long_to_list_hides_no_other),
+		T(who_waits_at_the_door_costs_nothing),
+		T(a_file_in_the_sockets_place_is_kept),
 		T(a_paused_group_waits_and_a_resumed_one_goes_on),
 		T(a_stopped_reader_pins_no_page),
 		T(commands_leave_no_file_behind),
