@@ -57,6 +57,39 @@ static enum err take_texts(const struct act *a, struct letters_asked *q,
 	return e;
 }
 
+/* A word that is none would find nothing, which reads like good news. */
+static enum err check_word(const char *option, struct span s,
+			   const char *const *words, unsigned n,
+			   struct err_detail *why)
+{
+	char list[80] = "";
+
+	for (unsigned i = 0; i < n; i++) {
+		size_t at = strlen(list);
+
+		if (!s.data || span_is(s, words[i]))
+			return OK;
+		snprintf(list + at, sizeof(list) - at, "%s%s", i ? ", " : "",
+			 words[i]);
+	}
+	return err_say(why, ERR_USAGE, "--%s is one of %s", option, list);
+}
+
+static enum err check_words(const struct letter_filter *f,
+			    struct err_detail *why)
+{
+	static const char *const states[] = { "open", "replaying", "resolved",
+					      "discarded" };
+	const char *kinds[DEAD_KIND_COUNT];
+	enum err e;
+
+	for (int k = 0; k < DEAD_KIND_COUNT; k++)
+		kinds[k] = dead_kind_text(k);
+	e = check_word("kind", f->kind, kinds, DEAD_KIND_COUNT, why);
+	return e ? e : check_word("state", f->state, states,
+				  ARRAY_LEN(states), why);
+}
+
 enum err letters_asked(const struct act *a, const struct act_context *c,
 		       struct letters_asked *ret_q, struct err_detail *why)
 {
@@ -68,6 +101,8 @@ enum err letters_asked(const struct act *a, const struct act_context *c,
 	e = act_group(a, c, &f->group_no, why);
 	if (!e)
 		e = take_texts(a, q, why);
+	if (!e)
+		e = check_words(f, why);
 	if (!e)
 		e = take_time(a, "since", &f->since_wall_ms, why);
 	if (!e)

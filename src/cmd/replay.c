@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "daemon.h"
 #include "rows.h"
+#include "store/job.h"
 
 #define POLL_MS		500
 #define MEND_MAX	((size_t)512 << 10)
@@ -193,29 +194,72 @@ static enum err wait(const struct command_args *a, int64_t job,
 }
 
 /* Without an owner: the flows run here until the job is through. */
-static enum err run_here(const struct config *c, struct err_detail *why)
+
+#define STUCK_MS	5000	/* without one end: something holds it */
+
+struct glance {			/* at the job, from the store */
+	int64_t ended;
+	bool running;
+};
+
+static enum err glance_row(void *arg, const struct job *j)
+{
+	*(struct glance *)arg = (struct glance){
+		.ended = j->done + j->failed + j->suppressed,
+		.running = span_is(j->state, "running"),
+	};
+	return OK;
+}
+
+static enum err flow_once(struct daemon *d)
+{
+	int64_t now = clock_boot_ms();
+	bool started;
+	enum err e = replay_turn(&d->replay, now, &started);
+
+	if (!e)
+		e = retry_refresh(&d->retry);
+	return e ? e : retry_turn(&d->retry, now);
+}
+
+static enum err flow(struct daemon *d, int64_t job, struct err_detail *why)
+{
+	struct glance then = { 0 }, g = { .running = true };
+	int64_t moved = clock_boot_ms();
+	enum err e = OK;
+
+	while (!e && g.running) {
+		e = flow_once(d);
+		if (!e)
+			e = job_show(d->store, job, glance_row, &g);
+		if (e)
+			return err_say(why, e, "%s", store_detail(d->store));
+		if (g.ended != then.ended)
+			moved = clock_boot_ms();
+		then = g;
+		if (clock_boot_ms() - moved > STUCK_MS)
+			return err_say(why, ERR_BUSY, "job %" PRId64 " does not "
+				       "move: its group is paused, not "
+				       "configured, or its breaker is open; it "
+				       "goes on when that ends and the daemon "
+				       "runs", job);
+		nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+	}
+	return e;
+}
+
+static enum err run_here(const struct config *c, int64_t job,
+			 struct err_detail *why)
 {
 	struct daemon *d = calloc(1, sizeof(*d));
-	bool started = true;
 	enum err e;
 
 	if (!d)
 		return err_say(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
 	d->config = c;
 	e = daemon_open(d, why);
-	while (!e && !d->replay.idle) {
-		int64_t now = clock_boot_ms();
-
-		e = replay_turn(&d->replay, now, &started);
-		if (!e)
-			e = retry_refresh(&d->retry);
-		if (!e)
-			e = retry_turn(&d->retry, now);
-		if (!e && !started)
-			nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
-		if (e)
-			err_say(why, e, "%s", store_detail(d->store));
-	}
+	if (!e)
+		e = flow(d, job, why);
 	daemon_close(d, e);
 	free(d);
 	return e;
@@ -273,7 +317,7 @@ static enum err replay(struct ask *k, const struct command_args *a,
 		return OK;
 	fflush(stdout);
 	if (!k->owned)
-		e = run_here(k->config, why);
+		e = run_here(k->config, m.job, why);
 	return e ? e : wait(a, m.job, why);
 }
 

@@ -324,7 +324,8 @@ static const struct {
 	[STMT_LETTER_MOVE] = { 5, 0,
 		"UPDATE once_dead_letter SET state = ?3, changed_ms = ?4,"
 		" changed_by = iif(?5 < 0, changed_by, ?5),"
-		" replays = replays + (?3 = 'replaying')"
+		" replays = replays + (?3 = 'replaying'),"
+		" pulled_as = iif(?3 = 'open', NULL, pulled_as)"
 		" WHERE id = ?1 AND state = ?2" },
 
 	[STMT_LETTER_PULLED] = { 2, 0,

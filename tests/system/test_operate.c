@@ -93,6 +93,8 @@ static void letters_are_found_mended_and_replayed(void **state UNUSED)
 	says("dead list --json --max 1", 0, "\"event_id\":\"b4\"");
 	says("dead list --csv", 0, "id,state,age_ms");
 	says("dead list --kind poison", 0, "no dead letters");
+	says("dead list --kind x", 64, "--kind is one of permanent");
+	says("dead list --state x", 64, "--state is one of open");
 	says("dead show 1 --payload", 0, "{\"id\":\"b0\",\"k\":\"bad\"}");
 	says("dead replay 1 --yes --wait", 1, "1 letters failed again");
 	says("dead show 1", 0, "replays        1");
