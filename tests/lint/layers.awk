@@ -14,7 +14,7 @@ FNR == 1 {
 	here = (p[1] == "src" || p[1] == "include") && parts > 2 ? p[2] : ""
 	public = p[1] == "include"
 	# settings and create run before any statement can be prepared
-	sql_ok = FILENAME ~ /^src\/store\/(stmt|settings|create)\.c$/
+	sql_ok = FILENAME ~ /^src\/store\/(stmt\.c|settings\.c|create\.c|parts\.h)$/
 	if (here != "" && !(here in rank) && here != "mqonce")
 		bad("folder " here " has no rank")
 }
