@@ -61,7 +61,8 @@ static const struct command {
 	  "ingest\n"
 	  "                 stopped, a WAL that grows, no daemon\n"
 	  "  --max-age D    an alarm of its own for letters older than D (24h)\n"
-	  "  --json         for programs\n" },
+	  "  --json         for programs\n"
+	  "  --prometheus   the counters, for a scraper or node_exporter\n" },
 	{ "dead", "list", cmd_dead_list, "[FILTER] [--utc]",
 	  "dead letters, newest first",
 	  "On a terminal, rows fit its width ($COLUMNS goes before it) and ~ "

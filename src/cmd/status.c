@@ -5,6 +5,7 @@
 
 #include "ask.h"
 #include "base/parse.h"
+#include "metrics.h"
 
 /* A total, and behind it what it is made of, as far as that is not 0. */
 struct part {
@@ -162,6 +163,7 @@ static void print_all(struct json_value row)
 
 struct shown {
 	bool quiet, letters;
+	struct metrics *metrics;	/* instead of lines for people */
 	unsigned alarms;
 };
 
@@ -184,6 +186,8 @@ static enum err print_row(struct ask *k, struct json_value row)
 	struct shown *s = k->arg;
 	char record[16] = "";
 
+	if (s->metrics)
+		return metrics_add(s->metrics, row) ? OK : ERR_NOMEM;
 	ask_text(row, "record", record, sizeof(record));
 	if (!strcmp(record, "alarm")) {
 		print_alarm(s, row);
@@ -207,18 +211,24 @@ static enum err print_row(struct ask *k, struct json_value row)
 enum err cmd_status(const struct command_args *a, struct err_detail *why)
 {
 	static const struct ask_spec spec = {
-		.act = "status", .options = "quiet max-age=", .row = print_row,
+		.act = "status", .options = "quiet max-age= prometheus",
+		.row = print_row,
 	};
 	struct shown s = { .quiet = false };
+	struct metrics m = { .groups_len = 0 };
 	struct ask k;
 	enum err e = ask_open(&k, &spec, a, why);
 
 	k.arg = &s;
 	s.quiet = !e && ask_get(&k, "quiet");
-	if (s.quiet)
+	s.metrics = !e && ask_get(&k, "prometheus") ? &m : NULL;
+	if (s.quiet || s.metrics)
 		k.format = ASK_TABLE;
 	if (!e)
 		e = ask_send(&k, why);
+	if (!e && s.metrics)
+		metrics_print(&m);
+	metrics_fini(&m);
 	ask_close(&k);
 	if (!e && s.quiet && s.alarms)
 		return err_say(why, ERR_NO, "%u alarm%s", s.alarms,

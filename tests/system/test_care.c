@@ -82,13 +82,16 @@ static void down(void)
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 }
 
-/* CASE 32 */
 static void an_open_letter_is_an_alarm_until_somebody_decides(
 	void **state UNUSED)
 {
 	says("status -q", 0, "");
 	assert_string_equal(out, "");
+	says("status --prometheus", 0, "mqonce_dead_letters{kind=\"permanent\"} 0");
 	bury(3);
+	says("status --prometheus", 0, "mqonce_dead_letters{kind=\"permanent\"} 3");
+	says("status --prometheus", 0, "# TYPE mqonce_dead_letters_total counter");
+	says("status --prometheus", 0, "mqonce_connected 1");
 	says("status -q", 1, "dead_letters: 3 open dead letters");
 	says("status -q --max-age 0s", 1, "dead_letters_old: ");
 	says("status", 0, "open dead   3 permanent, the oldest of ");
