@@ -403,7 +403,7 @@ static void sweep_takes_what_has_had_its_time(void **state UNUSED)
 	says("store sweep", 0, "markers");
 }
 
-/* CASE 44: by root, with the daemon's files as they are. */
+/* By root, with the daemon's files as they are. */
 static void another_user_is_told_who_may(void **state UNUSED)
 {
 	static const char *const commands[] = {
