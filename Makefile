@@ -172,7 +172,7 @@ demo: $(B)/$(PROG)		## the main job, told as a story
 	$(Q)sh tests/demo/demo.sh $(B)/$(PROG)
 
 bench: $(BENCH) $(B)/$(PROG)	## speed against a bare loop, as ratios
-	$(Q)$(B)/tests/bench/bench $(B)
+	$(Q)$(B)/tests/bench/bench $(abspath $(B))
 	$(Q)MQONCE=$(B)/$(PROG) $(B)/tests/bench/letters
 
 # A page as it is installed: without what is not built yet.

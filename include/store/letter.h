@@ -44,8 +44,11 @@ struct letter {
  */
 MUST_CHECK enum err letter_put(struct store *st, const struct letter *l);
 
-/* The open letters of a group, and how many have their payload: counts them. */
-MUST_CHECK enum err letter_totals(struct store *st, int64_t group_no,
+/*
+ * The open letters of a group and, with @thin, how many have their payload
+ * (else 0): counts them.
+ */
+MUST_CHECK enum err letter_totals(struct store *st, int64_t group_no, bool thin,
 				  int64_t *ret_open, int64_t *ret_kept);
 
 /*

@@ -55,6 +55,8 @@ static enum err open_groups(struct daemon *d, struct err_detail *why)
 				   &g->pending_rows, &g->pending_bytes);
 		if (!e)
 			e = letter_totals(d->store, g->record.group_no,
+					  g->config->dead_limit ==
+						  DEAD_LIMIT_THIN,
 					  &g->open_letters, &g->kept_letters);
 		if (e)
 			e = err_say(why, e, "%s", store_detail(d->store));

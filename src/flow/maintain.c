@@ -86,6 +86,8 @@ static enum err count_letters(struct maintain *m)
 		return OK;
 	for (unsigned i = 0; !e && i < b->groups_len; i++)
 		e = letter_totals(b->store, b->groups[i].record.group_no,
+				  b->groups[i].config->dead_limit ==
+					  DEAD_LIMIT_THIN,
 				  &b->groups[i].open_letters,
 				  &b->groups[i].kept_letters);
 	return e;

@@ -53,14 +53,15 @@ enum err letter_put(struct store *st, const struct letter *l)
 	return stmt_exec_one(st, q);
 }
 
-enum err letter_totals(struct store *st, int64_t group_no, int64_t *ret_open,
-		       int64_t *ret_kept)
+enum err letter_totals(struct store *st, int64_t group_no, bool thin,
+		       int64_t *ret_open, int64_t *ret_kept)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_TOTALS);
 	bool row;
 	enum err e;
 
 	bind_int(q, 1, group_no);
+	bind_int(q, 2, thin);
 	e = stmt_row(st, q, &row);
 	if (!e) {
 		*ret_open = col_int(q, 0);

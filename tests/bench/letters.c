@@ -27,7 +27,7 @@ static const char schema[] = "CREATE TABLE effect (n INTEGER PRIMARY KEY,"
 static const char handler[] = "INSERT INTO effect (id) VALUES (:event_id);";
 static const char groups[] =
 	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n"
-	"redelivery_horizon = 3h\nttl = 24h\n";
+	"redelivery_horizon = 3h\nttl = 24h\nmax_dead = 200000 stop\n";
 
 static void bury(struct gateway *g, int n)
 {
