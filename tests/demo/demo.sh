@@ -118,7 +118,7 @@ echo
 once=$(sql 'SELECT count(*) FROM (SELECT student FROM roster GROUP BY student HAVING count(*) = 1)')
 seats=$(sql "SELECT seats_taken FROM course WHERE id = 'algebra'")
 done=$(sql 'SELECT sum(done) FROM once_counter')
-copies=$(sql 'SELECT sum(suppressed_done) FROM once_counter')
+copies=$(sql 'SELECT sum(suppressed_done + suppressed_pending) FROM once_counter')
 dead=$(sql "SELECT group_concat(kind || ': ' || last_type, ', ') FROM once_dead_letter")
 
 say "The numbers:"
