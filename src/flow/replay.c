@@ -56,6 +56,14 @@ static unsigned room(const struct job *j)
 	return j->rate ? 1 : (unsigned)(most - j->running);
 }
 
+/* Those that started are run at once, and then come the next. */
+static int64_t pause_ms(const struct job *j, unsigned started)
+{
+	if (j->rate)
+		return 1000 / j->rate;
+	return started ? 0 : LOOK_MS;
+}
+
 enum err replay_turn(struct replay *r, int64_t boot_ms, bool *ret_started)
 {
 	struct job j = { 0 };
@@ -69,7 +77,6 @@ enum err replay_turn(struct replay *r, int64_t boot_ms, bool *ret_started)
 	r->idle = !e && !j.id;
 	if (e || r->idle)
 		return e;
-	r->next_boot_ms = boot_ms + (j.rate ? 1000 / j.rate : LOOK_MS);
 	e = store_begin(r->store);
 	if (e)
 		return e;
@@ -82,6 +89,7 @@ enum err replay_turn(struct replay *r, int64_t boot_ms, bool *ret_started)
 		store_rollback(r->store);
 		return e;
 	}
+	r->next_boot_ms = boot_ms + pause_ms(&j, n);
 	*ret_started = n > 0;
 	return store_commit(r->store);
 }

@@ -401,8 +401,12 @@ static const struct {
 	[STMT_JOB_FINISH] = { 2, 0,
 		"UPDATE once_job SET state = 'done', ended_ms = ?2"
 		" WHERE id = ?1 AND state = 'running' AND NOT EXISTS"
-		" (SELECT 1 FROM once_job_item WHERE job_id = ?1"
-		" AND state IN ('waiting', 'running'))" },
+		" (SELECT 1 FROM once_job_item"
+		"  INDEXED BY once_job_item_waiting WHERE job_id = ?1"
+		"  AND state = 'waiting') AND NOT EXISTS"
+		" (SELECT 1 FROM once_job_item"
+		"  INDEXED BY once_job_item_running WHERE job_id = ?1"
+		"  AND state = 'running')" },
 
 	[STMT_JOB_CANCEL_LETTERS] = { 2, 0,
 		"UPDATE once_dead_letter SET state = 'open', changed_ms = ?2"
@@ -417,19 +421,22 @@ static const struct {
 		"UPDATE once_job_item SET state = 'cancelled'"
 		" WHERE job_id = ?1 AND state IN ('waiting', 'running')" },
 
-	/* Without the counts that take long: asked in each turn. */
+	/* Asked in each turn: by the primary key it would read whole jobs. */
 	[STMT_JOB_CURRENT] = { 1, 5,
 		"SELECT id, rate, stop_after, failed, running FROM (SELECT j.*,"
-		" (SELECT count(*) FROM once_job_item AS i WHERE i.job_id = j.id"
+		" (SELECT count(*) FROM once_job_item AS i"
+		"  INDEXED BY once_job_item_running WHERE i.job_id = j.id"
 		"  AND i.state = 'running') AS running,"
-		" EXISTS (SELECT 1 FROM once_job_item AS i WHERE i.job_id = j.id"
+		" EXISTS (SELECT 1 FROM once_job_item AS i"
+		"  INDEXED BY once_job_item_waiting WHERE i.job_id = j.id"
 		"  AND i.state = 'waiting') AS waits"
 		" FROM once_job AS j WHERE j.state = 'running')"
 		" ORDER BY iif(waits, running >= iif(stop_after > 0,"
 		" min(?1, stop_after - failed), ?1), running > 0), id LIMIT 1" },
 
 	[STMT_JOB_WAITING] = { 2, 1,
-		"SELECT letter_id FROM once_job_item WHERE job_id = ?1"
+		"SELECT letter_id FROM once_job_item"
+		" INDEXED BY once_job_item_waiting WHERE job_id = ?1"
 		" AND state = 'waiting' ORDER BY letter_id LIMIT ?2" },
 
 	[STMT_JOB_LIST] = { 3, 14,

@@ -320,6 +320,18 @@ static void histories_go_when_their_event_is_long_gone(void **state)
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM once_attempt"), 1);
 }
 
+/* A job's items by the primary key are all of them, however many are done. */
+static bool is_scan(const char *plan, int id)
+{
+	bool whole_job = strstr(plan, "USING PRIMARY KEY (job_id=?)");
+
+	if (id == STMT_JOB_PUT || id == STMT_JOB_LIST ||
+	    id == STMT_JOB_CANCEL_ITEMS || id == STMT_JOB_CANCEL_LETTERS)
+		whole_job = false;	/* asked by operators only */
+	return whole_job || (!strncmp(plan, "SCAN once_", 10) &&
+			     !strstr(plan, "INDEX"));
+}
+
 static void no_statement_of_the_hot_path_scans_a_table(void **state)
 {
 	static const int allowed[] = {
@@ -351,8 +363,7 @@ static void no_statement_of_the_hot_path_scans_a_table(void **state)
 		while (sqlite3_step(q) == SQLITE_ROW) {
 			const char *d = (const char *)sqlite3_column_text(q, 3);
 
-			if (!strncmp(d, "SCAN once_", 10) &&
-			    !strstr(d, "INDEX"))
+			if (is_scan(d, i))
 				fail_msg("%s\n%s", sql, d);
 		}
 		sqlite3_finalize(q);
