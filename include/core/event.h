@@ -25,7 +25,7 @@ struct event {
 	unsigned properties_len;
 	uint8_t qos;	     /* 0 to 2, as delivered */
 	bool retain;	     /* a retained copy sent at subscribe */
-	int64_t received_ms; /* wall clock, for people */
+	int64_t received_wall_ms; /* wall clock, for people */
 	bool received_sync;  /* whether that clock was synchronised */
 
 	/* Larger than max_payload: hashed at arrival, not kept. */

@@ -35,7 +35,7 @@ struct batch {
 	struct store *store;		/* kept */
 	struct group *groups;		/* kept */
 	unsigned groups_len;
-	struct counters *strays;	/* kept; of deliveries of no group */
+	struct counters *ungrouped;	/* kept; of deliveries of no group */
 
 	struct work *work;		/* kept */
 	unsigned len;

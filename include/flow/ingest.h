@@ -14,7 +14,7 @@
 #include "store/store.h"
 
 /* Topics that matched no group and were told of. */
-#define INGEST_STRAYS	64
+#define INGEST_UNMATCHED	64
 
 struct ingest {
 	struct link *link;	/* NULL while there is none; ingest_fini() frees */
@@ -32,15 +32,15 @@ struct ingest {
 	bool careful;		/* the last owner died: of the first window of
 				   deliveries one may have killed it */
 
-	uint64_t stray_hash[INGEST_STRAYS];
-	unsigned strays_len;
+	uint64_t unmatched_hash[INGEST_UNMATCHED];
+	unsigned unmatched_len;
 };
 
 struct ingest_options {			/* all kept */
 	struct store *store;
 	struct group *groups;
 	unsigned groups_len;
-	struct counters *strays;
+	struct counters *ungrouped;
 	const struct limits_config *limits;
 	const char *client_id;
 };

@@ -32,7 +32,7 @@ struct retry_options {		/* all kept */
 	struct store *store;
 	struct group *groups;
 	unsigned groups_len;
-	struct counters *strays;
+	struct counters *ungrouped;
 	size_t max_bytes;	/* memory for one turn */
 };
 

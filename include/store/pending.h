@@ -23,7 +23,7 @@ struct pending {
 	unsigned runs;		/* all of them: the last number in its history */
 	unsigned crashes;	/* owners that died while it ran */
 	bool untouched;		/* by this ownership; put: run it alone first */
-	int64_t window_ms;	/* when its first attempt was; group time */
+	int64_t window_start_ms;	/* when its first attempt was; group time */
 	int64_t due_ms;		/* group time */
 	struct span order_key;	/* put: bytes of a hash; absent if none */
 	struct error_type first_type, last_type;	/* empty: none */

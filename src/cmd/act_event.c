@@ -31,7 +31,8 @@ static enum err marker_row(void *arg, int generation, const struct marker *m)
 
 	row_begin(s->out);
 	row_text(s->out, "record", span_str("marker"));
-	row_text(s->out, "state", span_str(kind >= 0 ? "dead" : "done"));
+	row_text(s->out, "state",
+		 span_str(place_text(kind >= 0 ? PLACE_DEAD : PLACE_DONE)));
 	row_text(s->out, "type", span_str(
 		kind >= 0 ? dead_kind_text((enum dead_kind)kind)
 		: m->state == MARKER_SUPERSEDED ? "superseded" : "ok"));
@@ -60,7 +61,7 @@ static enum err pending_row(void *arg, const struct pending_line *l)
 
 	row_begin(s->out);
 	row_text(s->out, "record", span_str("pending"));
-	row_text(s->out, "state", span_str("pending"));
+	row_text(s->out, "state", span_str(place_text(PLACE_PENDING)));
 	row_text(s->out, "type", l->last_type);
 	row_int(s->out, "age_ms", 0);
 	row_int(s->out, "id", l->id);

@@ -50,7 +50,7 @@ static enum err finish(const struct act *a, const struct act_context *c)
 	if (e)
 		return e;
 	if (c->daemon)
-		c->daemon->strays.markers -= a->count;
+		c->daemon->ungrouped.markers -= a->count;
 	else if (a->count)
 		e = counter_add(c->store, COUNTER_NO_GROUP, &gone);
 	if (!e)

@@ -32,7 +32,7 @@ struct daemon {
 	struct store *store;
 	bool flowing;		/* the flows are started */
 	struct group groups[CONFIG_GROUPS];
-	struct counters strays;
+	struct counters ungrouped;
 	struct ingest ingest;
 	struct retry retry;
 	struct replay replay;

@@ -77,11 +77,11 @@ static enum err start_flows(struct daemon *d, struct err_detail *why)
 
 	ingest_init(&d->ingest, &(struct ingest_options){
 		.store = d->store, .groups = d->groups,
-		.groups_len = c->groups_len, .strays = &d->strays,
+		.groups_len = c->groups_len, .ungrouped = &d->ungrouped,
 		.limits = &c->limits, .client_id = c->broker.client_id });
 	retry_init(&d->retry, &(struct retry_options){
 		.store = d->store, .groups = d->groups,
-		.groups_len = c->groups_len, .strays = &d->strays,
+		.groups_len = c->groups_len, .ungrouped = &d->ungrouped,
 		.max_bytes = (size_t)c->limits.memory / 4 });
 	replay_init(&d->replay, d->store);
 	d->flowing = true;

@@ -51,7 +51,7 @@ static void apply_changes(struct batch *b)
 		g->record.breaker = g->change.breaker;
 	}
 	if (b->wrote)
-		*b->strays = (struct counters){ 0 };
+		*b->ungrouped = (struct counters){ 0 };
 	forget_changes(b);
 }
 
@@ -67,8 +67,8 @@ static enum err save_counters(struct batch *b)
 		if (any(&sum))
 			e = counter_add(b->store, g->record.group_no, &sum);
 	}
-	if (!e && any(b->strays))
-		e = counter_add(b->store, COUNTER_NO_GROUP, b->strays);
+	if (!e && any(b->ungrouped))
+		e = counter_add(b->store, COUNTER_NO_GROUP, b->ungrouped);
 	return e;
 }
 
@@ -243,7 +243,7 @@ static enum err save(struct batch *b)
 
 enum err batch_save(struct batch *b)
 {
-	bool dirty = any(b->strays);
+	bool dirty = any(b->ungrouped);
 
 	for (unsigned i = 0; i < b->groups_len; i++)
 		dirty |= any(&b->groups[i].unsaved);

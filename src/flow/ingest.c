@@ -13,7 +13,7 @@ void ingest_init(struct ingest *in, const struct ingest_options *o)
 
 	*in = (struct ingest){
 		.batch = { .store = o->store, .groups = o->groups,
-			   .groups_len = o->groups_len, .strays = o->strays },
+			   .groups_len = o->groups_len, .ungrouped = o->ungrouped },
 		.limits = o->limits,
 		.client_id = o->client_id,
 		.window = (unsigned)o->limits->batch,
@@ -94,22 +94,22 @@ static bool add_work(struct ingest *in, struct group *g, const struct event *ev)
 }
 
 /* Acknowledged, counted, told of once a topic: outside the promise. */
-static void count_stray(struct ingest *in, const struct event *ev)
+static void count_unmatched(struct ingest *in, const struct event *ev)
 {
 	struct hash h = hash_start(0);
 	char topic[LOG_TOPIC_SIZE];
 	uint64_t v;
 
-	in->batch.strays->unmatched++;
-	in->batch.strays->received++;
+	in->batch.ungrouped->unmatched++;
+	in->batch.ungrouped->received++;
 	hash_add(h, ev->topic);
 	v = hash_end64(h);
-	for (unsigned i = 0; i < in->strays_len; i++)
-		if (in->stray_hash[i] == v)
+	for (unsigned i = 0; i < in->unmatched_len; i++)
+		if (in->unmatched_hash[i] == v)
 			return;
-	if (in->strays_len == INGEST_STRAYS)
+	if (in->unmatched_len == INGEST_UNMATCHED)
 		return;
-	in->stray_hash[in->strays_len++] = v;
+	in->unmatched_hash[in->unmatched_len++] = v;
 	log_warn("event.unmatched", "topic=%s action=acknowledge",
 		 log_topic(topic, ev->topic));
 }
@@ -134,7 +134,7 @@ void ingest_deliver(struct ingest *in, const struct event *delivered)
 			in->overflow = !add_work(in, &b->groups[i], &ev);
 	}
 	if (!wanted && !in->overflow)
-		count_stray(in, delivered);
+		count_unmatched(in, delivered);
 }
 
 static void start(struct ingest *in, int64_t boot_ms)

@@ -101,7 +101,7 @@ static enum err sweep(struct maintain *m, int64_t boot_ms)
 	bool rotated = false;
 	enum err e = maintain_slice(st, now, m->longest_ttl_ms, &n);
 
-	m->batch->strays->markers -= n.markers;
+	m->batch->ungrouped->markers -= n.markers;
 	if (!e)
 		e = marker_rotate(st, now, m->longest_ttl_ms, &rotated);
 	if (!e)

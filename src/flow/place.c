@@ -1,6 +1,9 @@
 #include "place.h"
 
+#include <assert.h>
+
 #include "base/clock.h"
+#include "core/lifecycle.h"
 #include "store/attempt.h"
 #include "store/letter.h"
 
@@ -17,6 +20,13 @@ static int64_t event_bytes(const struct event *ev)
 int64_t group_now_ms(const struct batch *b, const struct work *w)
 {
 	return breaker_group_ms(&w->group->change.breaker, b->now_ms);
+}
+
+/* A move that is not drawn is a mistake of ours: the store is safe, we end. */
+static void moves_to(const struct work *w, enum place to)
+{
+	assert(lifecycle_allows(is_delivery(w) ? PLACE_NEW : PLACE_PENDING,
+				to));
 }
 
 enum err note_run(struct batch *b, const struct work *w, const struct run *run)
@@ -81,6 +91,7 @@ enum err finish(struct batch *b, const struct work *w, const struct run *run)
 {
 	enum err e = OK;
 
+	moves_to(w, PLACE_DONE);
 	w->group->change.counters.done++;
 	if (!w->group->config->natural)
 		e = put_marker(b, w, MARKER_DONE);
@@ -95,6 +106,7 @@ enum err supersede(struct batch *b, const struct work *w)
 {
 	enum err e = OK;
 
+	moves_to(w, PLACE_DONE);
 	w->group->change.counters.superseded++;
 	if (!w->group->config->natural)
 		e = put_marker(b, w, MARKER_SUPERSEDED);
@@ -121,7 +133,7 @@ static int64_t first_seen_ms(const struct batch *b, const struct work *w)
 {
 	if (is_delivery(w))
 		return b->now_ms;
-	return b->now_ms - (group_now_ms(b, w) - w->p.window_ms);
+	return b->now_ms - (group_now_ms(b, w) - w->p.window_start_ms);
 }
 
 static enum err put_letter(struct batch *b, const struct work *w,
@@ -139,7 +151,7 @@ static enum err put_letter(struct batch *b, const struct work *w,
 		.last_type = *type,
 		.attempts = attempts,
 		.first_seen_ms = first_seen_ms(b, w),
-		.first_seen_wall_ms = p->event.received_ms,
+		.first_seen_wall_ms = p->event.received_wall_ms,
 		.dead_ms = b->now_ms,
 		.dead_wall_ms = clock_wall_ms(),
 		.dead_sync = clock_synchronised(),
@@ -172,6 +184,7 @@ enum err bury(struct batch *b, const struct work *w, enum dead_kind kind,
 	enum err e = keep ? put_letter(b, w, kind, type, attempts)
 			  : put_dead_marker(b, w, kind);
 
+	moves_to(w, PLACE_DEAD);
 	/* A history belongs to a letter: without one nothing would end it. */
 	if (!e && !keep && w->p.runs + attempts)
 		e = attempt_drop(b->store, &w->p.who.key,
@@ -202,8 +215,9 @@ enum err postpone(struct batch *b, const struct work *w)
 {
 	struct work later = *w;
 
-	later.p.window_ms = group_now_ms(b, w);
-	later.p.due_ms = later.p.window_ms;
+	moves_to(w, PLACE_PENDING);
+	later.p.window_start_ms = group_now_ms(b, w);
+	later.p.due_ms = later.p.window_start_ms;
 	later.p.untouched = b->careful;
 	return put_pending(b, &later);
 }
@@ -220,13 +234,14 @@ static struct work after_run(const struct work *w, const struct run *run)
 }
 
 enum err wait_for(struct batch *b, const struct work *w, const struct run *run,
-		  int64_t due_ms, int64_t window_ms)
+		  int64_t due_ms, int64_t window_start_ms)
 {
 	struct group_change *c = &w->group->change;
 	struct work later = after_run(w, run);
 
+	moves_to(w, PLACE_PENDING);
 	later.p.attempts++;
-	later.p.window_ms = window_ms;
+	later.p.window_start_ms = window_start_ms;
 	later.p.due_ms = due_ms;
 	c->waits++;
 	c->wait_ms = due_ms - group_now_ms(b, w);
@@ -239,5 +254,6 @@ enum err wait_on(struct batch *b, const struct work *w, const struct run *run)
 {
 	struct work later = after_run(w, run);
 
+	moves_to(w, PLACE_PENDING);
 	return pending_wait(b->store, &later.p);
 }

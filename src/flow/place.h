@@ -49,7 +49,7 @@ MUST_CHECK enum err postpone(struct batch *b, const struct work *w);
 /* pending, after a run that counts. */
 MUST_CHECK enum err wait_for(struct batch *b, const struct work *w,
 			     const struct run *run, int64_t due_ms,
-			     int64_t window_ms);
+			     int64_t window_start_ms);
 
 /* pending as before, after a probe: it does not count. */
 MUST_CHECK enum err wait_on(struct batch *b, const struct work *w,

@@ -9,7 +9,7 @@ void retry_init(struct retry *r, const struct retry_options *o)
 {
 	*r = (struct retry){
 		.batch = { .store = o->store, .groups = o->groups,
-			   .groups_len = o->groups_len, .strays = o->strays },
+			   .groups_len = o->groups_len, .ungrouped = o->ungrouped },
 		.careful = store_last_end(o->store) == STORE_DIED,
 	};
 	r->batch.work = r->work;

@@ -34,7 +34,7 @@ static enum err review_row(struct review *v, struct batch *b,
 	struct group *g = find_group(b, p->group_no);
 	const struct retry_history h = {
 		.attempts = p->attempts,
-		.window_start_ms = p->window_ms,
+		.window_start_ms = p->window_start_ms,
 		.jitter = (uint32_t)p->id * 2654435761u,
 	};
 	struct verdict now;

@@ -226,7 +226,7 @@ static void welcome(struct session *s, const struct link_report *r,
 	log_info("link.up", "broker=%s client_id=%s session_present=%d",
 		 b->url, b->client_id, r->session_present);
 	if (s->known && !r->session_present) {
-		s->ingest->batch.strays->sessions_lost++;
+		s->ingest->batch.ungrouped->sessions_lost++;
 		log_warn("session.lost", "client_id=%s why=\"the broker no "
 			 "longer knew it; what was published meanwhile is "
 			 "gone\" action=subscribe", b->client_id);

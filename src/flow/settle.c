@@ -35,10 +35,10 @@ static enum err carry_out_failure(struct batch *b, const struct work *w,
 {
 	int64_t now = group_now_ms(b, w);
 	/* An event that never ran starts its window now. */
-	int64_t window_ms = w->p.attempts ? w->p.window_ms : now;
+	int64_t window_start_ms = w->p.attempts ? w->p.window_start_ms : now;
 	const struct retry_history h = {
 		.attempts = w->p.attempts + 1,
-		.window_start_ms = window_ms,
+		.window_start_ms = window_start_ms,
 		.jitter = jitter_of(&w->p),
 	};
 	struct verdict v = retry_judge(&w->group->config->retry,
@@ -46,7 +46,7 @@ static enum err carry_out_failure(struct batch *b, const struct work *w,
 
 	switch (v.kind) {
 	case VERDICT_WAIT:
-		return wait_for(b, w, run, v.due_ms, window_ms);
+		return wait_for(b, w, run, v.due_ms, window_start_ms);
 	case VERDICT_BURY:
 		return bury(b, w, v.dead, &run->result.type,
 			    w->p.attempts + 1);

@@ -151,7 +151,7 @@ void on_message(struct mosquitto *m UNUSED, void *arg,
 		.topic = span_str(msg->topic),
 		.qos = (uint8_t)msg->qos,
 		.retain = msg->retain,
-		.received_ms = clock_wall_ms(),
+		.received_wall_ms = clock_wall_ms(),
 		.received_sync = clock_is_synchronised(l),
 	};
 

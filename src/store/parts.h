@@ -36,7 +36,7 @@
 	" coalesce(i.payload, l.payload)), p.content_type,"		\
 	" p.correlation, p.properties, p.qos, p.retain,"		\
 	" p.received_wall_ms, p.received_sync, p.attempts, p.crashes,"	\
-	" p.window_ms, p.due_ms, p.first_type, p.last_type,"		\
+	" p.window_start_ms, p.due_ms, p.first_type, p.last_type,"		\
 	" p.letter_id, p.job_id, p.runs, p.epoch"
 #define PENDING_FROM							\
 	" FROM once_pending AS p"					\

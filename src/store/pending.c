@@ -26,11 +26,11 @@ enum err pending_put(struct store *st, struct pending *p)
 	bind_text(q, 11, span_str(props));
 	bind_int(q, 12, ev->qos);
 	bind_int(q, 13, ev->retain);
-	bind_int(q, 14, ev->received_ms);
+	bind_int(q, 14, ev->received_wall_ms);
 	bind_int(q, 15, ev->received_sync);
 	bind_int(q, 16, p->attempts);
 	bind_int(q, 17, p->crashes);
-	bind_int(q, 18, p->window_ms);
+	bind_int(q, 18, p->window_start_ms);
 	bind_int(q, 19, p->due_ms);
 	bind_int(q, 20, p->untouched ? 0 : st->epoch);
 	bind_type(q, 21, &p->first_type);
@@ -46,7 +46,7 @@ enum err pending_wait(struct store *st, const struct pending *p)
 
 	bind_int(q, 1, p->id);
 	bind_int(q, 2, p->attempts);
-	bind_int(q, 3, p->window_ms);
+	bind_int(q, 3, p->window_start_ms);
 	bind_int(q, 4, p->due_ms);
 	bind_int(q, 5, st->epoch);
 	bind_type(q, 6, &p->first_type);
@@ -113,11 +113,11 @@ static enum err load(struct store *st, struct stmt *q, struct arena *a,
 			 .fingerprint = (uint64_t)col_int(q, 5) },
 		.event = { .qos = (uint8_t)col_int(q, 12),
 			   .retain = col_int(q, 13),
-			   .received_ms = col_int(q, 14),
+			   .received_wall_ms = col_int(q, 14),
 			   .received_sync = col_int(q, 15) },
 		.attempts = (unsigned)col_int(q, 16),
 		.crashes = (unsigned)col_int(q, 17),
-		.window_ms = col_int(q, 18),
+		.window_start_ms = col_int(q, 18),
 		.due_ms = col_int(q, 19),
 		.first_type = col_type(q, 20),
 		.last_type = col_type(q, 21),
@@ -222,7 +222,7 @@ enum err pending_scan(struct store *st, int64_t id, unsigned max,
 			.who = { .key = col_key(q, 2) },
 			.attempts = (unsigned)col_int(q, 3),
 			.crashes = (unsigned)col_int(q, 4),
-			.window_ms = col_int(q, 5),
+			.window_start_ms = col_int(q, 5),
 			.due_ms = col_int(q, 6),
 			.letter_id = col_int(q, 7),
 		};

@@ -226,7 +226,7 @@ static int bind_one(const struct script *s, sqlite3_stmt *q, int pos,
 	case P_TENANT:		return bind_span(q, pos, a->id->tenant);
 	case P_TOPIC:		return bind_span(q, pos, ev->topic);
 	case P_CONTENT_TYPE:	return bind_span(q, pos, ev->content_type);
-	case P_RECEIVED_AT:	return bind_time(q, pos, ev->received_ms);
+	case P_RECEIVED_AT:	return bind_time(q, pos, ev->received_wall_ms);
 	case P_ATTEMPT:		return sqlite3_bind_int64(q, pos, a->number);
 	case P_QOS:		return sqlite3_bind_int(q, pos, ev->qos);
 	case P_RETAIN:		return sqlite3_bind_int(q, pos, ev->retain);

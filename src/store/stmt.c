@@ -116,13 +116,13 @@ static const struct {
 		"INSERT INTO once_pending (group_no, tenant, event_id, key,"
 		" fingerprint, recipe, topic, payload, content_type,"
 		" correlation, properties, qos, retain, received_wall_ms,"
-		" received_sync, attempts, crashes, window_ms, due_ms, epoch,"
+		" received_sync, attempts, crashes, window_start_ms, due_ms, epoch,"
 		" first_type, last_type, runs, order_key) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
 		" ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19,"
 		" ?20, ?21, ?22, ?23, ?24) RETURNING id" },
 
 	[STMT_PENDING_WAIT] = { 8, 0,
-		"UPDATE once_pending SET attempts = ?2, window_ms = ?3,"
+		"UPDATE once_pending SET attempts = ?2, window_start_ms = ?3,"
 		" due_ms = ?4, epoch = ?5, first_type = ?6, last_type = ?7,"
 		" runs = ?8, claimed = 0 WHERE id = ?1 AND runs = ?8 - 1" },
 
@@ -155,7 +155,7 @@ static const struct {
 		"SELECT " PENDING_COLUMNS PENDING_FROM " WHERE p.id = ?1" },
 
 	[STMT_PENDING_SCAN] = { 2, 8,
-		"SELECT id, group_no, key, attempts, crashes, window_ms,"
+		"SELECT id, group_no, key, attempts, crashes, window_start_ms,"
 		" due_ms, letter_id FROM once_pending WHERE id > ?1"
 		" ORDER BY id LIMIT ?2" },
 
@@ -372,7 +372,7 @@ static const struct {
 		"INSERT INTO once_pending (group_no, tenant, event_id, key,"
 		" fingerprint, recipe, topic, payload, content_type,"
 		" correlation, properties, qos, retain, received_wall_ms,"
-		" received_sync, attempts, crashes, window_ms, due_ms, epoch,"
+		" received_sync, attempts, crashes, window_start_ms, due_ms, epoch,"
 		" first_type, last_type, letter_id, job_id, order_key, runs)"
 		" SELECT group_no, tenant, coalesce(event_id, ''), key,"
 		" fingerprint, recipe, topic, x'', content_type, correlation,"

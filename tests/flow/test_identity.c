@@ -302,7 +302,7 @@ static void topics_of_the_daemon_itself_reach_no_group(void **state)
 	rig_drain(r);
 	assert_int_equal(fake_broker.acked_len, 2);
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"), 1);
-	assert_int_equal(r->d.strays.unmatched, 0);
+	assert_int_equal(r->d.ungrouped.unmatched, 0);
 }
 
 static void a_natural_group_runs_each_delivery_and_writes_no_marker(

@@ -116,7 +116,7 @@ int rig_publish(const char *topic, const char *payload)
 		.payload = span_str(payload),
 		.payload_bytes = strlen(payload),
 		.qos = 1,
-		.received_ms = fake_clock.wall_ms,
+		.received_wall_ms = fake_clock.wall_ms,
 	};
 
 	return fake_publish(&ev);

@@ -251,7 +251,7 @@ static void verify_sees_what_is_in_no_place_or_in_two(void **state UNUSED)
 	      "UPDATE once_dead_letter SET group_no = 1 WHERE id = 2");
 	finds("INSERT INTO once_pending (group_no, tenant, event_id, key,"
 	      " fingerprint, recipe, topic, payload, properties, qos, retain,"
-	      " received_wall_ms, received_sync, attempts, crashes, window_ms,"
+	      " received_wall_ms, received_sync, attempts, crashes, window_start_ms,"
 	      " due_ms, epoch) SELECT 1, '', 'x', key, fingerprint, 1, 't',"
 	      " x'', '[]', 1, 0, 0, 0, 0, 0, 0, 0, 0 FROM once_dead_letter"
 	      " WHERE id = 1",

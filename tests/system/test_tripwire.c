@@ -28,7 +28,7 @@ struct way {
 	struct config *config;
 	struct store *store;
 	struct group group;
-	struct counters strays;
+	struct counters ungrouped;
 	struct ingest ingest;
 	bool subscribed;
 	char dir[64], path[96];
@@ -139,7 +139,7 @@ static void open_store(struct way *way)
 					  .store = way->store,
 					  .groups = &way->group,
 					  .groups_len = 1,
-					  .strays = &way->strays,
+					  .ungrouped = &way->ungrouped,
 					  .limits = &way->config->limits,
 				  });
 	way->covered = 0;

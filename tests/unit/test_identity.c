@@ -274,7 +274,7 @@ static void the_message_is_topic_payload_and_content_type(void **state UNUSED)
 	other.properties = &p;
 	other.properties_len = 1;
 	other.correlation = span_str("c");
-	other.received_ms = 5;
+	other.received_wall_ms = 5;
 	assert_true(identify(&g, &other).fingerprint == f);
 
 	other = ev;
