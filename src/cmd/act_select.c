@@ -2,7 +2,9 @@
  * Which letters a command is to change: the named ones, or those of a filter,
  * slice by slice.  What dies after the first slice is not part of it.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "act_letters.h"
 
@@ -21,12 +23,14 @@ static enum err gather(void *arg, const struct letter *l)
 /* "7,12,9": the next number; false behind the last one or what is none. */
 static bool next_id(const char *list, int64_t *at, int64_t *ret_id)
 {
-	int n = 0;
+	char *end;
 	long long v;
 
-	if (sscanf(list + *at, "%lld%n", &v, &n) != 1 || v <= 0)
+	errno = 0;
+	v = strtoll(list + *at, &end, 10);
+	if (errno || v <= 0)
 		return false;
-	*at += n;
+	*at = end - list;
 	if (list[*at] == ',')
 		++*at;
 	*ret_id = v;

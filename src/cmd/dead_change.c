@@ -60,6 +60,7 @@ static enum err act(struct ask *k, const char *verb, struct err_detail *why)
 	k->arg = &n;
 	if (!e)
 		e = ask_send(k, why);
+	k->arg = NULL;
 	if (!e && k->format == ASK_TABLE)
 		printf("%s: %" PRId64 "\n", verb, n);
 	return e;

@@ -393,7 +393,7 @@ enum err letter_drop(struct store *st, int64_t id, const struct hash_key *key,
 
 enum err letter_purge(struct store *st, int64_t id, int64_t now_ms)
 {
-	struct scope s;
+	struct scope s = { .dead_ms = 0 };
 	enum err e = find_scope(st, id, &s);
 
 	if (!e)

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -60,7 +62,8 @@ void owner_look(const char *path, pid_t *ret_pid, char *text, size_t size)
 	char file[4096], buf[768];
 	AUTO_CLOSE int fd = -1;
 	ssize_t n;
-	int pid = 0, at = 0;
+	char *rest;
+	long pid;
 
 	*ret_pid = 0;
 	snprintf(text, size, "%s", "");
@@ -71,8 +74,11 @@ void owner_look(const char *path, pid_t *ret_pid, char *text, size_t size)
 		return;			/* nobody holds it */
 	n = read(fd, buf, sizeof(buf) - 1);
 	buf[n > 0 ? n : 0] = '\0';
-	if (sscanf(buf, "pid %d\n%n", &pid, &at) < 1)
+	if (strncmp(buf, "pid ", 4))
 		return;
-	*ret_pid = pid;
-	snprintf(text, size, "%s", buf + at);
+	pid = strtol(buf + 4, &rest, 10);
+	if (pid <= 0 || pid > INT_MAX)
+		return;
+	*ret_pid = (int)pid;
+	snprintf(text, size, "%s", rest + (*rest == '\n'));
 }

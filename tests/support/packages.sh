@@ -1,11 +1,12 @@
 #!/bin/sh
-# Makes sure of the Debian packages that building and testing need.  As root
-# it installs what is missing; as anyone else it names the one line and stops.
+# Makes sure of the Debian packages that building and testing need, and of those
+# it is given.  As root it installs what is missing; as anyone else it names the
+# one line and stops.
 set -eu
 
 want="gcc make pkg-config libc6-dev libsqlite3-dev libmosquitto-dev libssl-dev
 libinih-dev libxxhash-dev libcmocka-dev mosquitto mosquitto-clients sqlite3
-openssl"
+openssl $*"
 
 command -v dpkg-query >/dev/null || exit 0	# not Debian: the compiler will tell
 
