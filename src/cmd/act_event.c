@@ -4,6 +4,7 @@
 #include "act_letters.h"
 #include "daemon.h"
 #include "store/attempt.h"
+#include "store/counter.h"
 #include "store/group.h"
 #include "store/marker.h"
 #include "store/pending.h"
@@ -142,7 +143,11 @@ enum err act_event_forget(struct act *a, const struct act_context *c,
 		return e;
 	e = marker_forget(c->store, &q.key, &n);
 	if (!e && !n)
-		e = err_say(why, ERR_NO, "no marker of event \"%s\"", q.id);
+		e = err_say(why, ERR_NO, "no marker of event \"%s\"; "
+			    "`mqonce event show` says where it is", q.id);
+	if (!e)
+		e = counter_add(c->store, q.group_no,
+				&(struct counters){ .markers = -(int64_t)n });
 	if (!e)
 		e = act_audit(a, c, n);
 	if (e)

@@ -3,6 +3,7 @@
 #include "database.h"
 #include "props.h"
 #include "store/attempt.h"
+#include "store/counter.h"
 #include "store/marker.h"
 
 static void bind_event(struct stmt *q, const struct event *ev,
@@ -320,7 +321,7 @@ enum err letter_is_conflict(struct store *st, int64_t id, bool *ret_v)
 struct scope {
 	struct hash_key key;
 	struct marker marker;
-	int64_t dead_ms, ttl_ms;
+	int64_t dead_ms, ttl_ms, group_no;
 	enum dead_kind kind;
 };
 
@@ -346,6 +347,7 @@ static enum err find_scope(struct store *st, int64_t id, struct scope *ret_s)
 	};
 	ret_s->dead_ms = col_int(q, 4);
 	ret_s->ttl_ms = col_int(q, 5);
+	ret_s->group_no = col_int(q, 6);
 	return OK;
 }
 
@@ -353,6 +355,7 @@ static enum err find_scope(struct store *st, int64_t id, struct scope *ret_s)
 static enum err leave_marker(struct store *st, const struct scope *s,
 			     int64_t now_ms)
 {
+	static const struct counters one = { .markers = 1 };
 	struct marker m;
 	bool found = false;
 	enum err e;
@@ -362,7 +365,8 @@ static enum err leave_marker(struct store *st, const struct scope *s,
 	e = marker_find(st, &s->key, now_ms, s->ttl_ms, &m, &found);
 	if (e || found)
 		return e;
-	return marker_put(st, &s->key, &s->marker, now_ms, s->ttl_ms);
+	e = marker_put(st, &s->key, &s->marker, now_ms, s->ttl_ms);
+	return e ? e : counter_add(st, s->group_no, &one);
 }
 
 static enum err drop_items(struct store *st, int64_t id)

@@ -282,9 +282,9 @@ static const struct {
 		"SELECT kind = 'conflict' FROM once_dead_letter"
 		" WHERE id = ?1" },
 
-	[STMT_LETTER_SCOPE] = { 1, 6,
+	[STMT_LETTER_SCOPE] = { 1, 7,
 		"SELECT l.key, l.fingerprint, l.recipe, l.kind, l.dead_ms,"
-		" g.ttl_ms FROM once_dead_letter AS l"
+		" g.ttl_ms, group_no FROM once_dead_letter AS l"
 		" JOIN once_group AS g USING (group_no)"
 		" WHERE l.id = ?1 AND l.state = 'discarded'" },
 
