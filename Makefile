@@ -24,8 +24,10 @@ SAN		?=
 WERROR		?=
 
 COVER		?=
+FUZZ		?=
+T		?= 60
 
-B		:= build/$(or $(BOARD),host)$(if $(SAN),-san)$(if $(COVER),-cover)
+B		:= build/$(or $(BOARD),host)$(if $(SAN),-san)$(if $(COVER),-cover)$(if $(FUZZ),-fuzz)
 
 WARN		:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 		   -Wwrite-strings -Wcast-qual -Wformat=2 -Wvla -Wundef
@@ -52,6 +54,7 @@ UNIT		:= $(call tests_in,unit)
 FLOW		:= $(call tests_in,flow)
 SYSTEM		:= $(call tests_in,system)
 CRASH		:= $(call tests_in,crash)
+FUZZERS		:= $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/fuzz/fuzz_*.c))
 # fake_*.c define the product's own symbols and come before the archive, so the
 # linker never looks for the module they stand in for; the rest are libraries.
 FAKES		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/fakes/fake_*.c))
@@ -63,14 +66,15 @@ Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash lint headers demo bench packages \
-	manual install clean help format tidy cover FORCE
+	manual install clean help format tidy cover corpus fuzz \
+	fuzzers FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
 all: $(B)/$(PROG)		## build the program
 
 # Targets a newcomer starts with bring their own Debian packages.
-ifneq ($(filter test demo bench system crash check,$(MAKECMDGOALS)),)
+ifneq ($(filter test demo bench system crash check corpus,$(MAKECMDGOALS)),)
 $(B)/flags: | packages
 endif
 packages:
@@ -135,6 +139,14 @@ $(B)/tests/%: $(B)/tests/%.o $(B)/libsupport.a $(B)/lib$(PROG).a
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(FIRST) $(B)/libsupport.a \
 		$(B)/lib$(PROG).a $(LIBS) -lcmocka -lpthread
 
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(B)/tests/fuzz/main.o $(B)/libsupport.a \
+		$(B)/lib$(PROG).a $(FAKES)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< \
+		$(if $(FUZZ),-fsanitize=fuzzer,$(B)/tests/fuzz/main.o) \
+		$(if $(findstring wire,$@),,$(FAKES)) $(B)/libsupport.a \
+		$(B)/lib$(PROG).a $(LIBS) -lcmocka -lpthread
+
 BENCH_OBJ	:= $(addprefix $(B)/tests/bench/,broker.o consumer.o measure.o)
 $(B)/tests/bench/bench: FIRST = $(BENCH_OBJ)
 $(B)/tests/bench/bench: $(BENCH_OBJ)
@@ -150,7 +162,7 @@ run		 = fail=0; for t in $(1); do echo "== $$t"; \
 		   MQONCE=$(B)/$(PROG) MQONCE_CRASH=$(B)/$(PROG)-crash $$t || fail=1; \
 		   done; exit $$fail
 
-test: lint check system crash	## everything below, on a bare Debian too
+test: lint check system crash corpus	## everything below, on a bare Debian too
 check: unit flow		## unit and flow tests: seconds
 unit: $(UNIT)
 	$(Q)$(call run,$(UNIT))
@@ -160,6 +172,15 @@ system: $(SYSTEM) $(B)/$(PROG)	## the real program against a real broker
 	$(Q)$(call run,$(SYSTEM))
 crash: $(CRASH) $(B)/$(PROG) $(B)/$(PROG)-crash	## kills at random and at named points
 	$(Q)$(call run,$(CRASH))
+
+corpus: $(FUZZERS)		## the fuzz targets over what is kept of their inputs
+	$(Q)for f in $(FUZZERS); do \
+		$$f tests/fuzz/corpus/$${f##*/fuzz_} 2>/dev/null || exit 1; done
+fuzz:				## libFuzzer, T=60 seconds for each target
+	$(Q)sh tests/support/packages.sh clang libclang-rt-14-dev
+	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined FUZZ=1 fuzzers
+	$(Q)sh tests/fuzz/fuzz.sh build/host-san-fuzz/tests/fuzz $(T)
+fuzzers: $(FUZZERS)
 
 lint: headers $(B)/$(PROG)	## layers, foreign headers, SQL in its place, manual
 	$(Q)awk -f tests/lint/layers.awk $$(find src include -name '*.[ch]')

@@ -46,6 +46,7 @@ struct batch {
 	bool careful;			/* deliveries wait to be run alone */
 	bool wrote;			/* the transaction changes more than
 					   a redelivery's suppression */
+	bool fruitful;			/* events were committed by this owner */
 	int64_t clock_saved_ms;		/* store clock when last written down */
 };
 

@@ -85,6 +85,14 @@ int64_t store_now_ms(const struct store *st, int64_t boot_ms);
 MUST_CHECK enum err store_clock_put(struct store *st, int64_t boot_ms);
 
 /*
+ * Owners in a row that died, within this boot and without a commit of events:
+ * something kills the process that comes again at each start.
+ */
+unsigned store_barren_deaths(const struct store *st);
+/* This owner is none of them; part of a transaction under way. */
+MUST_CHECK enum err store_fruitful_put(struct store *st);
+
+/*
  * Takes the write lock at once or not at all: ERR_BUSY.  Transactions do not
  * nest.
  */

@@ -131,11 +131,21 @@ static enum err save_clock(struct batch *b)
 	return e;
 }
 
+/* This owner got something done, whatever it may die of. */
+static enum err save_fruit(struct batch *b)
+{
+	if (b->fruitful || !store_barren_deaths(b->store))
+		return OK;
+	return store_fruitful_put(b->store);
+}
+
 static enum err commit(struct batch *b)
 {
 	enum err e = OK;
 
-	if (b->wrote)
+	if (b->wrote && b->len)
+		e = save_fruit(b);
+	if (!e && b->wrote)
 		e = thin_letters(b);
 	if (!e && b->wrote)
 		e = save_counters(b);
@@ -146,8 +156,10 @@ static enum err commit(struct batch *b)
 	crash_point("commit.before");
 	if (!e)
 		e = store_commit(b->store);
-	if (!e)
+	if (!e) {
 		apply_changes(b);
+		b->fruitful |= b->wrote && b->len;
+	}
 	crash_point("commit.after");
 	return e;
 }

@@ -26,19 +26,6 @@ static void on_delivery(void *arg, const struct event *ev)
 	ingest_deliver(s->ingest, ev);
 }
 
-enum err session_init(struct session *s, const struct config *c,
-		      struct ingest *in)
-{
-	*s = (struct session){
-		.config = c,
-		.ingest = in,
-		.events = { .arg = s, .on_delivery = on_delivery,
-			    .on_suback = subscribe_on_suback },
-	};
-	subscribe_collect(s);
-	return subscribe_known(s, &s->known);
-}
-
 void session_fini(struct session *s)
 {
 	resolve_free(s->resolve);
@@ -64,6 +51,39 @@ static int64_t backoff_ms(const struct session *s)
 	for (unsigned i = 1; i < s->losses && wait < max; i++)
 		wait *= 2;
 	return wait < max ? wait : max;
+}
+
+static void tell_poison(const char *what, unsigned losses)
+{
+	log_err("broker.poison", "losses=%u why=\"%s\" action=back_off "
+		"in_ms=%d", losses, what, BARREN_WAIT_MS);
+}
+
+/*
+ * A packet may end the process as well as the connection: libmosquitto
+ * 2.0.11 asserts on a property that it does not know.
+ */
+static void wait_if_barren(struct session *s)
+{
+	s->barren_losses = store_barren_deaths(s->ingest->batch.store);
+	if (s->barren_losses < BARREN_LOSSES)
+		return;
+	s->due_ms = clock_boot_ms() + spread(backoff_ms(s));
+	tell_poison("each process died without one event", s->barren_losses);
+}
+
+enum err session_init(struct session *s, const struct config *c,
+		      struct ingest *in)
+{
+	*s = (struct session){
+		.config = c,
+		.ingest = in,
+		.events = { .arg = s, .on_delivery = on_delivery,
+			    .on_suback = subscribe_on_suback },
+	};
+	wait_if_barren(s);
+	subscribe_collect(s);
+	return subscribe_known(s, &s->known);
 }
 
 static void cut(struct session *s)
@@ -119,9 +139,8 @@ static void judge_loss(struct session *s, const struct link_report *r,
 			"right after CONNACK; probably another client uses "
 			"this client id\"", id, QUICK_LOSSES);
 	if (s->barren_losses == BARREN_LOSSES)
-		log_err("broker.poison", "losses=%u why=\"each connection ended "
-			"after CONNACK without one delivery\" action=back_off "
-			"in_ms=%d", BARREN_LOSSES, BARREN_WAIT_MS);
+		tell_poison("each connection ended after CONNACK without one "
+			    "delivery", BARREN_LOSSES);
 }
 
 static void on_loss(struct session *s, int64_t boot_ms)

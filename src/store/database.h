@@ -55,6 +55,7 @@ struct store {
 	uint64_t seed;
 	int64_t epoch;
 	enum store_end last_end;
+	unsigned barren_deaths;
 	int64_t clock_store_ms, clock_boot_ms;	/* the same moment in both */
 	int64_t copied_wall_ms;	/* of a backup that nobody accepted; else 0 */
 	int64_t max_pages;

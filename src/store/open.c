@@ -26,6 +26,7 @@ static enum err load_meta(struct store *st, char boot_id[CLOCK_BOOT_ID_SIZE])
 	st->clock_boot_ms = col_int(q, 4);
 	st->last_end = col_int(q, 5) ? STORE_STOPPED : STORE_POWERED_OFF;
 	st->copied_wall_ms = col_int(q, 6);
+	st->barren_deaths = (unsigned)col_int(q, 7);
 	return OK;
 }
 
@@ -56,6 +57,9 @@ static enum err get_to_know(struct store *st,
 	same_boot = *ret_boot_id && !strcmp(then, ret_boot_id);
 	if (same_boot && st->last_end == STORE_POWERED_OFF)
 		st->last_end = STORE_DIED;
+	/* A power cut is nobody's fault, an orderly end is none. */
+	st->barren_deaths = st->last_end == STORE_DIED ? st->barren_deaths + 1
+						       : 0;
 	continue_clock(st, same_boot);
 	return OK;
 }
@@ -71,6 +75,7 @@ static enum err put_epoch(struct store *st, const char *boot_id)
 		bind_text(q, 1, span_str(boot_id));
 		bind_int(q, 2, st->clock_store_ms);
 		bind_int(q, 3, st->clock_boot_ms);
+		bind_int(q, 4, st->barren_deaths);
 		e = stmt_exec_one(st, q);
 	}
 	return e;

@@ -16,14 +16,15 @@ static const struct {
 	[STMT_PAGE_COUNT]	= { 0, 1, "PRAGMA page_count" },
 	[STMT_FREE_COUNT]	= { 0, 1, "PRAGMA freelist_count" },
 
-	[STMT_META_GET] = { 0, 7,
+	[STMT_META_GET] = { 0, 8,
 		"SELECT hash_seed, epoch, boot_id, store_ms, clock_boot_ms,"
-		" clean, coalesce(copied_wall_ms, 0)"
+		" clean, coalesce(copied_wall_ms, 0), barren_deaths"
 		" FROM once_meta WHERE one = 1" },
 
-	[STMT_META_EPOCH] = { 3, 0,
+	[STMT_META_EPOCH] = { 4, 0,
 		"UPDATE once_meta SET epoch = epoch + 1, boot_id = ?1,"
-		" store_ms = ?2, clock_boot_ms = ?3, clean = 0,"
+		" store_ms = ?2, clock_boot_ms = ?3, barren_deaths = ?4,"
+		" clean = 0,"
 		" copied_wall_ms = NULL WHERE one = 1" },
 
 	[STMT_META_CLEAN] = { 2, 0,
@@ -33,6 +34,9 @@ static const struct {
 	[STMT_META_CLOCK] = { 2, 0,
 		"UPDATE once_meta SET store_ms = ?1, clock_boot_ms = ?2"
 		" WHERE one = 1" },
+
+	[STMT_META_FRUITFUL] = { 0, 0,
+		"UPDATE once_meta SET barren_deaths = 0 WHERE one = 1" },
 
 	/* A write that changes nothing but goes all the way to the disk. */
 	[STMT_PROBE] = { 0, 0,

@@ -100,6 +100,16 @@ enum store_end store_last_end(const struct store *st)
 	return st->last_end;
 }
 
+unsigned store_barren_deaths(const struct store *st)
+{
+	return st->barren_deaths;
+}
+
+enum err store_fruitful_put(struct store *st)
+{
+	return run(st, STMT_META_FRUITFUL);
+}
+
 static enum err put_clean(struct store *st, int64_t boot_ms)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_META_CLEAN);

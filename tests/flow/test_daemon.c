@@ -241,10 +241,58 @@ static void losses_are_followed_by_longer_waits_within_the_cap(void **state)
 		    300000);
 }
 
+/* Owners that die, one after the other. */
+static void die(struct rig *r, int times)
+{
+	for (int i = 0; i < times; i++) {
+		rig_kill(r);
+		rig_start(r);
+	}
+}
+
+static int64_t away_ms(struct rig *r)
+{
+	return session_wait_ms(&r->d.session, fake_clock.boot_ms);
+}
+
+static void what_kills_each_process_before_one_event_is_backed_off_from(void **state)
+{
+	struct rig *r = *state;
+
+	die(r, 4);
+	assert_int_equal(away_ms(r), 0);
+	die(r, 1);
+	assert_true(away_ms(r) >= 60000);
+	fake_clock.boot_ms += 400000;
+	connect_it(r);
+	die(r, 1);
+	assert_true(away_ms(r) >= 60000);
+	fake_clock.boot_ms += 400000;
+	connect_it(r);
+	rig_publish("t", "{\"id\":\"a\"}");
+	read_it(r);
+	assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"), 1);
+	die(r, 4);
+	assert_int_equal(away_ms(r), 0);
+}
+
+static void a_power_cut_is_nobodys_fault(void **state)
+{
+	struct rig *r = *state;
+
+	die(r, 4);
+	fake_clock.boot_id = "another";
+	die(r, 1);
+	assert_int_equal(away_ms(r), 0);
+	fake_clock.boot_id = "boot-1";
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		T(what_kills_each_process_before_one_event_is_backed_off_from),
+		T(a_power_cut_is_nobodys_fault),
 		T(linger_waits_a_little_for_more),
 		T(a_short_lock_is_waited_for),
 		T(a_lock_longer_than_the_keepalive_sends_it_away_and_back),

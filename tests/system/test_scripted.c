@@ -193,6 +193,28 @@ static void a_packet_that_kills_each_connection_is_called_poison(void **state)
 	gateway_wait_log(fx->g, "broker.poison", 1, 5000);
 }
 
+/*
+ * A property that no version knows: libmosquitto 2.0.11 ends the process by an
+ * assertion, others may close the connection.  Both are met by waiting.
+ */
+static void a_packet_that_kills_the_process_is_called_poison_too(void **state)
+{
+	static const unsigned char bad[] = { 0x32, 8, 0,    1, 't',
+					     0,	   9, 2, 0x7f, 0 };
+	struct fx *fx = *state;
+
+	gateway_start(fx->g, NULL);
+	for (uint64_t n = 1; n <= 5; n++) {
+		assert_true(broker_wait(fx->b, BROKER_SUBSCRIBE, n, 20000));
+		broker_send(fx->b, bad, sizeof(bad));
+		assert_true(broker_wait(fx->b, BROKER_CLOSED, n, 10000));
+		sleep(1);
+		if (gateway_ended(fx->g))
+			gateway_start(fx->g, NULL);
+	}
+	gateway_wait_log(fx->g, "broker.poison", 1, 5000);
+}
+
 /* A refused filter is an error state, not "subscribed". */
 static void a_refused_filter_is_shown(void **state)
 {
@@ -228,6 +250,7 @@ int main(void)
 		T3(a_window_of_one_is_never_waited_beyond),
 		T5(an_announced_packet_of_256_megabytes_is_refused),
 		T5(a_packet_that_kills_each_connection_is_called_poison),
+		T5(a_packet_that_kills_the_process_is_called_poison_too),
 		T5(a_refused_filter_is_shown),
 	};
 
