@@ -67,7 +67,7 @@ say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash lint headers demo bench packages \
 	manual install clean help format tidy cover corpus fuzz \
-	fuzzers FORCE
+	fuzzers mutants FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -181,6 +181,9 @@ fuzz:				## libFuzzer, T=60 seconds for each target
 	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined FUZZ=1 fuzzers
 	$(Q)sh tests/fuzz/fuzz.sh build/host-san-fuzz/tests/fuzz $(T)
 fuzzers: $(FUZZERS)
+
+mutants:			## takes each rule out once; a test must go red
+	$(Q)sh tests/mutants/run.sh $(M)
 
 lint: headers $(B)/$(PROG)	## layers, foreign headers, SQL in its place, manual
 	$(Q)awk -f tests/lint/layers.awk $$(find src include -name '*.[ch]')

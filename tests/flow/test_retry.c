@@ -200,6 +200,30 @@ static void a_redelivery_is_suppressed_until_the_ttl_and_runs_after_it(
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM once_marker"), 1);
 }
 
+/* I6: to the last millisecond, though markers keep seconds. */
+static void a_marker_holds_for_its_whole_ttl(void **state)
+{
+	static const int64_t ttl = 4 * HOUR_MS;
+	struct rig *r = *state;
+
+	mend(r);
+	for (int i = 0; i < 4; i++) {
+		int64_t effects = rig_int(r, "SELECT count(*) FROM effect");
+
+		fake_clock.boot_ms = (fake_clock.boot_ms / 1000 + 3) * 1000 +
+				     i * 333;
+		rig_publish("t", "{\"id\":\"a\"}");
+		rig_drain(r);
+		assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"),
+				 effects + 1);
+		fake_clock.boot_ms += ttl - 1;
+		rig_publish("t", "{\"id\":\"a\"}");
+		rig_drain(r);
+		assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"),
+				 effects + 1);
+	}
+}
+
 /* I6: in every phase of rotation and draining. */
 static void no_marker_goes_before_its_ttl(void **state)
 {
@@ -382,6 +406,7 @@ int main(void)
 			setup_many, teardown),
 		T(a_thousand_due_at_once_are_spread_and_bounded),
 		T(a_redelivery_is_suppressed_until_the_ttl_and_runs_after_it),
+		T(a_marker_holds_for_its_whole_ttl),
 		T(no_marker_goes_before_its_ttl),
 		T(a_restart_goes_on_with_the_clock_and_the_retries),
 		T(time_between_two_owners_of_one_boot_counts),
