@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../src/store/database.h"
 #include "../fakes/fake_clock.h"
@@ -261,6 +262,20 @@ static void at_the_pending_limit_ingest_is_told_the_group(void **state)
 	r->d.ingest.limits = &r->config->limits;
 }
 
+/* What is written to a file without a name is gone with the process. */
+static void a_file_that_was_removed_takes_no_commit(void **state)
+{
+	struct rig *r = *state;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/store.db", r->dir);
+	rig_publish("t", "{\"id\":\"a\"}");
+	assert_int_equal(unlink(path), 0);
+	assert_err(rig_turn(r), ERR_IO);
+	assert_int_equal(fake_broker.acked_len, 0);
+	assert_non_null(strstr(store_detail(r->d.store), "removed"));
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -269,6 +284,7 @@ int main(void)
 		T(a_full_disk_at_any_write_acknowledges_nothing),
 		T(an_error_at_any_sync_acknowledges_nothing),
 		T(a_burial_that_fails_leaves_the_event_pending),
+		T(a_file_that_was_removed_takes_no_commit),
 		T(without_the_lock_no_handler_runs),
 		T(below_the_reserve_ingest_is_told_to_stay_away),
 		T(an_event_is_not_buried_for_want_of_space),

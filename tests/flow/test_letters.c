@@ -123,6 +123,26 @@ static void a_lowered_limit_is_reached_in_slices(void **state)
 	assert_int_equal(count(r, "once_dead_letter"), 1200);
 }
 
+/* Nor a discarded one: only an operator ends those. */
+static void no_letter_goes_before_somebody_decided(void **state)
+{
+	struct rig *r = *state;
+
+	publish(r, 0, 8);
+	rig_exec(r, "UPDATE once_dead_letter SET state = 'discarded',"
+		    " changed_ms = 0 WHERE id = 1;"
+		    "UPDATE once_dead_letter SET changed_ms = 0 WHERE id = 2;"
+		    "UPDATE once_dead_letter SET state = 'resolved',"
+		    " changed_ms = 0 WHERE id = 3");
+	for (int day = 0; day < 100; day++) {
+		fake_clock.boot_ms += 24 * HOUR_MS;
+		assert_ok(maintain_turn(&r->d.maintain, 0, fake_clock.boot_ms));
+	}
+	assert_int_equal(count(r, "once_dead_letter"), 7);
+	assert_int_equal(count(r, "once_dead_letter WHERE state = 'resolved'"),
+			 0);
+}
+
 static int refuse_commit(void *arg UNUSED)
 {
 	return 1;
@@ -165,6 +185,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		T(no_letter_goes_before_somebody_decided),
 		T(beyond_the_limit_the_oldest_lose_their_payload_and_stay),
 		T(below_the_limit_nothing_is_lost),
 		T(with_stop_nothing_is_ever_thinned),

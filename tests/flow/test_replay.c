@@ -437,6 +437,28 @@ static void no_letter_moves_from_a_state_it_is_not_in(void **state)
 		}
 }
 
+/* From the effect on, not from the burial. */
+static void a_replayed_event_is_vouched_for_during_its_ttl(void **state)
+{
+	static const int64_t hour_ms = 3600000;
+	struct rig *r = *state;
+
+	bury(r, 1);
+	mend(r);
+	fake_clock.boot_ms += 20 * hour_ms;
+	make_job(r, 1, 1, 0, 0, (struct span){ 0 });
+	run_all(r);
+	assert_int_equal(count(r, "effect", "grp = 'g'"), 1);
+	fake_clock.boot_ms += 23 * hour_ms;
+	rig_publish("t", "{\"id\":\"e0\"}");
+	rig_drain(r);
+	assert_int_equal(count(r, "effect", "grp = 'g'"), 1);
+	fake_clock.boot_ms += 2 * hour_ms;
+	rig_publish("t", "{\"id\":\"e0\"}");
+	rig_drain(r);
+	assert_int_equal(count(r, "effect", "grp = 'g'"), 2);
+}
+
 static void a_letter_discarded_while_it_waits_leaves_its_job(void **state)
 {
 	struct rig *r = *state;
@@ -463,7 +485,8 @@ static void a_purge_within_the_ttl_leaves_a_marker(void **state)
 	bury(r, 1);
 	assert_ok(store_begin(r->d.store));
 	assert_ok(letter_move(r->d.store, 1, "open", "discarded", 0, 0));
-	assert_ok(letter_purge(r->d.store, 1, fake_clock.boot_ms));
+	assert_ok(letter_purge(r->d.store, 1,
+			       store_now_ms(r->d.store, fake_clock.boot_ms)));
 	assert_ok(store_commit(r->d.store));
 	assert_int_equal(count(r, "once_dead_letter", "1"), 0);
 	assert_int_equal(count(r, "once_attempt", "1"), 0);
@@ -495,6 +518,7 @@ int main(void)
 			teardown),
 		T(a_fault_at_any_write_leaves_the_letter_in_one_place),
 		T(no_letter_moves_from_a_state_it_is_not_in),
+		T(a_replayed_event_is_vouched_for_during_its_ttl),
 		T(a_letter_discarded_while_it_waits_leaves_its_job),
 		T(a_purge_within_the_ttl_leaves_a_marker),
 	};
