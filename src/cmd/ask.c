@@ -10,6 +10,7 @@
 
 #include "act.h"
 #include "base/clock.h"
+#include "store/owner.h"
 #include "store/store.h"
 #include "table.h"
 
@@ -289,6 +290,26 @@ static enum err act_here(struct ask *k, struct store *st, const char *request,
 	return e;
 }
 
+/* Somebody owns the store, and nobody answers at the socket. */
+static enum err say_who_owns(const struct ask *k, struct err_detail *why)
+{
+	const char *path = k->config->store.path;
+	char text[512];
+	pid_t pid;
+
+	owner_look(path, &pid, text, sizeof(text));
+	if (!pid)
+		return ERR_BUSY;	/* it was somebody else in the way */
+	if (!*text)
+		return err_say(why, ERR_BUSY, "%s: another command (pid %d) is "
+			       "at work; ask again", path, (int)pid);
+	return err_say(why, ERR_BUSY, "%s: the daemon (pid %d) owns it, but "
+		       "does not answer at %s; it looks for its socket each "
+		       "second: ask again, and if it stays so, see "
+		       "socket.failed in its log", path, (int)pid,
+		       k->config->store.socket);
+}
+
 static enum err ask_here(struct ask *k, const char *request, size_t len,
 			 struct err_detail *why)
 {
@@ -301,6 +322,8 @@ static enum err ask_here(struct ask *k, const char *request, size_t len,
 	enum err e = store_open(&o, k->writes ? STORE_OWNER
 						    : STORE_READER, &st, why);
 
+	if (e == ERR_BUSY && k->writes)
+		e = say_who_owns(k, why);
 	if (!e)
 		e = act_here(k, st, request, len, why);
 	/* If it cannot be said, the next owner is careful for nothing. */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "desk.h"
 #include "os/notify.h"
 #include "os/signals.h"
 #include "store/owner.h"
@@ -314,6 +315,7 @@ enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
 		e = survive(d, look(d, now), now);
 	if (d->server && (ready[LOOP_SERVER] || server_clients(d->server)))
 		server_turn(d->server, now);
+	desk_look(d, now);
 	hold_or_come_back(d, now);
 	tell_watchdog(d, now);
 	say(d);

@@ -40,6 +40,8 @@ struct daemon {
 	struct session session;
 	struct maintain maintain;
 	struct server *server;	/* for operators; NULL: none */
+	bool desk_shut;		/* they do not find it */
+	int64_t desk_look_ms;	/* boot clock */
 
 	enum gate gate;
 	const struct group *full_group;

@@ -6,6 +6,9 @@
 
 /* Opens @d->server.  A socket that cannot be had is told of, not fatal. */
 void desk_open(struct daemon *d);
+
+/* Whether operators still get in; one line if not, and one when they do. */
+void desk_look(struct daemon *d, int64_t boot_ms);
 void desk_close(struct daemon *d);
 
 #endif
