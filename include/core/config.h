@@ -40,6 +40,7 @@ struct store_config {
 	const char *schema; /* a glob pattern of SQL files */
 	bool secure_delete;
 	const char *socket;	/* path + ".sock" unless given */
+	int socket_line;	/* of the key it comes from */
 };
 
 struct broker_config {

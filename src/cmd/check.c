@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cmd.h"
+#include "desk.h"
 #include "handler/sql.h"
 #include "store/group.h"
 #include "store/store.h"
@@ -126,7 +127,9 @@ enum err cmd_check(const struct command_args *a, struct err_detail *why)
 	}
 	printf("ok: %s\n", a->config);
 	config_warnings(c, print_warning, NULL);
-	e = cmd_prepare_all(c, print_prepared, why);
+	e = desk_check(c, why);
+	if (!e)
+		e = cmd_prepare_all(c, print_prepared, why);
 	if (!e && accepted)
 		e = accept(c, why);
 	if (!e)

@@ -50,6 +50,15 @@ static void on_end(void *arg UNUSED, void *answer)
 	free(w);
 }
 
+enum err desk_check(const struct config *c, struct err_detail *why)
+{
+	struct err_detail d = { "" };
+	enum err e = server_check(c->store.socket, &d);
+
+	return e ? err_say(why, ERR_CONFIG, "%s:%d: %s", c->file,
+			   c->store.socket_line, d.text) : OK;
+}
+
 static enum err open_server(struct daemon *d, struct err_detail *why)
 {
 	const struct server_events ev = { d, on_request, on_page, on_end };

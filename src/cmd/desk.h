@@ -4,6 +4,9 @@
 
 #include "daemon.h"
 
+/* Whether the socket can be where @c has it; if not @why names the line. */
+MUST_CHECK enum err desk_check(const struct config *c, struct err_detail *why);
+
 /* Opens @d->server.  A socket that cannot be had is told of, not fatal. */
 void desk_open(struct daemon *d);
 

@@ -37,9 +37,11 @@ static void limit_memory(const struct config *c)
 static enum err try_config(struct daemon *d, const struct config *c,
 			   struct err_detail *why)
 {
-	enum err e = cmd_prepare_all(c, NULL, why);
+	enum err e = desk_check(c, why);
 
-	if (strcmp(c->store.path, d->config->store.path))
+	if (!e)
+		e = cmd_prepare_all(c, NULL, why);
+	if (e || strcmp(c->store.path, d->config->store.path))
 		return e;
 	if (!e)
 		e = sql_schema_check(d->store, c->store.schema, why);
@@ -158,6 +160,8 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 
 	if (!e)
 		e = cmd_load_config(a, &c, why);
+	if (!e)
+		e = desk_check(c, why);
 	if (!e)
 		e = open_loop(&loop, &signal_fd, why);
 	while (!e && again) {

@@ -215,8 +215,10 @@ static struct config *config_new(size_t text_bytes)
 static enum err default_socket(struct parser *p)
 {
 	struct store_config *s = &p->c->store;
+	const struct scope *in = &p->fixed[SECTION_STORE];
 	char path[4096];
 
+	s->socket_line = config_line(in, s->socket ? "socket" : "path");
 	if (s->socket)
 		return OK;
 	snprintf(path, sizeof(path), "%s.sock", s->path);
