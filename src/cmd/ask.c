@@ -14,8 +14,6 @@
 #include "store/store.h"
 #include "table.h"
 
-#define LINE_MAX_BYTES	((size_t)128 << 10)
-
 /* options */
 
 /* Whether @name is in the blank-separated @list; *ret_value: it takes one. */
@@ -265,7 +263,7 @@ static enum err ask_owner(struct ask *k, int fd, const char *request,
 static enum err act_here(struct ask *k, struct store *st, const char *request,
 			 size_t len, struct err_detail *why)
 {
-	AUTO_FREE char *page = malloc(LINE_MAX_BYTES);
+	AUTO_FREE char *page = malloc(ASK_LINE_MAX);
 	struct act *a = NULL;
 	bool more = true, end = false;
 	enum err e = act_new(span_of(request, len), &a, why);
@@ -278,7 +276,7 @@ static enum err act_here(struct ask *k, struct store *st, const char *request,
 		struct span rest, line;
 		struct rows out;
 
-		rows_init(&out, page, LINE_MAX_BYTES);
+		rows_init(&out, page, ASK_LINE_MAX);
 		act_run(a, &c, &out, &more);
 		rest = span_of(page, out.len);
 		while (!e && rest.len) {
