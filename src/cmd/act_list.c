@@ -82,7 +82,7 @@ static enum err pending_row(void *arg, const struct pending_line *l)
 	row_text(p->out, "group", l->group);
 	row_text(p->out, "tenant", l->tenant);
 	row_text(p->out, "event_id", l->event_id);
-	row_text(p->out, "topic", l->topic);
+	row_text_cut(p->out, "topic", l->topic);
 	row_int(p->out, "payload_bytes", l->payload_bytes);
 	row_int(p->out, "attempts", l->attempts);
 	row_int(p->out, "due_in_ms", l->due_ms > now ? l->due_ms - now : 0);

@@ -16,6 +16,7 @@ struct pull {
 	char *ids;		/* of the whole letters, with commas */
 	size_t ids_len, ids_size;
 	int64_t under_way, n;
+	char member[16];	/* open in the file; "" for none */
 };
 
 static enum err note_id(struct pull *p)
@@ -38,22 +39,52 @@ static enum err note_id(struct pull *p)
 	return OK;
 }
 
-/* A letter's row without its end, then its payload in pieces, then the end. */
+/* Properties are JSON, the others are text. */
+static void open_member(struct pull *p, const char *name)
+{
+	if (!strcmp(p->member, name))
+		return;
+	if (*p->member && strcmp(p->member, "properties"))
+		putc('"', p->file);
+	snprintf(p->member, sizeof(p->member), "%s", name);
+	if (*name)
+		fprintf(p->file, ",\"%s\":%s", name,
+			strcmp(name, "properties") ? "\"" : "");
+}
+
+static void write_piece(struct pull *p, struct json_value row)
+{
+	struct json_value text;
+	struct span s = { 0 };
+	char name[sizeof(p->member)];
+
+	if (!ask_text(row, "member", name, sizeof(name)).data)
+		return;
+	open_member(p, name);
+	if (ask_field(row, "text", &text))
+		s = strcmp(name, "properties") ? text.raw : ask_value(text);
+	fwrite(s.data, 1, s.len, p->file);
+}
+
+/* A letter's row without its end, then what is long in pieces, then the end. */
 static enum err write_row(struct ask *k, struct json_value row)
 {
 	struct pull *p = k->arg;
 	struct json_value v, last;
 
-	if (!ask_field(row, "payload_base64", &v)) {
+	if (ask_field(row, "member", &v)) {
+		write_piece(p, row);
+	} else if (!ask_field(row, "payload_base64", &v)) {
 		p->under_way = ask_number(row, "id");
-		fprintf(p->file, "%.*s,\"payload_base64\":\"",
-			(int)row.raw.len - 1, row.raw.data);
-		return ferror(p->file) ? ERR_IO : OK;
+		fwrite(row.raw.data, 1, row.raw.len - 1, p->file);
+	} else {
+		open_member(p, "payload_base64");
+		fwrite(v.raw.data, 1, v.raw.len, p->file);
 	}
-	fwrite(v.raw.data, 1, v.raw.len, p->file);
 	if (!ask_field(row, "last", &last) || !span_is(last.raw, "true"))
 		return ferror(p->file) ? ERR_IO : OK;
-	fputs("\"}\n", p->file);
+	open_member(p, "");
+	fputs("}\n", p->file);
 	return ferror(p->file) ? ERR_IO : note_id(p);
 }
 

@@ -288,14 +288,14 @@ static void a_letter_too_long_to_list_hides_no_other(void **state UNUSED)
 	fill(topic + 2, sizeof(topic) - 3, '"');
 	gateway_publish(g, topic, &huge, 1);
 	gateway_wait(g, "SELECT count(*) FROM once_dead_letter", 501, 10000);
-	says("dead list --max 2", 0, "t/\\\"\\\"");
+	says("dead list --max 2", 0, "t/\"\"\"");
 	says("dead list --csv", 0, "\n1,\"open\",");
 	says("dead show 501 --payload", 0, "bad");
 	says("dead summary", 0, "501  in all");
 	says("dead summary --ndjson", 0, "type_number_0\"");
 	says("dead summary --ndjson", 0, "type_number_499\"");
 	snprintf(args, sizeof(args), "dead pull --max 9 --out %s/p", g->dir);
-	says(args, 65, "larger than an answer");
+	says(args, 0, "pulled 9 letters");
 }
 
 /* Ticks of processor time that the daemon has used. */
