@@ -40,9 +40,10 @@ static const char *gate_advice(enum gate g)
 	switch (g) {
 	case GATE_OPEN:
 	case GATE_LOCKED:	return "end that process's transaction";
-	case GATE_NO_SPACE:	return "raise [store] max_size, delete rows of "
-				       "your own tables, or end who reads the "
-				       "store for long";
+	case GATE_NO_SPACE:	return "raise [store] max_size, purge dead "
+				       "letters, delete rows of your own "
+				       "tables, or end who reads the store for "
+				       "long";
 	case GATE_PENDING:	return "find out why its handler keeps failing";
 	case GATE_DEAD:		return "replay or discard dead letters, or "
 				       "raise max_dead";
@@ -88,6 +89,16 @@ static bool disk_has_room(struct daemon *d)
 	return space_disk_takes(d->store);
 }
 
+/* Half of the reserve is for sweeps and operators alone. */
+static enum err look_at_room(struct daemon *d)
+{
+	int64_t room = 0;
+	enum err e = space_headroom(d->store, &room);
+
+	d->tight = !e && room < space_reserve(d->store) / 2;
+	return e;
+}
+
 static enum err look_at_limits(struct daemon *d, int64_t now)
 {
 	static const enum gate gates[] = {
@@ -101,7 +112,7 @@ static enum err look_at_limits(struct daemon *d, int64_t now)
 
 	if (!e)
 		set_gate(d, gates[why], now);
-	return e;
+	return e ? e : look_at_room(d);
 }
 
 /* Now and then, while nothing is read. */
@@ -133,7 +144,9 @@ static enum err run_full(struct daemon *d, int64_t now)
 {
 	enum err e = look_at_limits(d, now);
 
-	if (e || d->gate == GATE_NO_SPACE)
+	/* What found no room is tried again with the next look. */
+	d->tight = d->gate == GATE_NO_SPACE;
+	if (e || d->tight)
 		return e;
 	(void)daemon_full(d, now);
 	return OK;
@@ -268,7 +281,8 @@ static void say(struct daemon *d)
 /* Without room for an effect no attempt is made, and none is counted. */
 static bool has_space(const struct daemon *d)
 {
-	return d->gate != GATE_NO_SPACE && d->gate != GATE_DISK_FULL;
+	return d->gate != GATE_DISK_FULL &&
+	       !(d->gate == GATE_NO_SPACE && d->tight);
 }
 
 /* Replays first become pending, then are run with the others. */
@@ -282,6 +296,8 @@ static enum err run_pending(struct daemon *d, int64_t now)
 		e = retry_refresh(&d->retry);
 	if (!e)
 		e = retry_turn(&d->retry, now);
+	if (!e && d->gate == GATE_NO_SPACE)
+		e = look_at_room(d);
 	if (!started)
 		return e;
 	/* Beside live events replays get a fifth of the time, not half. */

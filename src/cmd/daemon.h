@@ -51,6 +51,7 @@ struct daemon {
 	int64_t watchdog_ms, watchdog_due_ms;
 	char said[320];		/* what the lock file says */
 	bool ballast;
+	bool tight;		/* no room even for what waits */
 };
 
 /* Needs @d->config; daemon_close() also after a failure. */
