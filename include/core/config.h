@@ -113,6 +113,10 @@ MUST_CHECK enum err config_parse(const char *file, struct span text,
 				 struct config **ret_c, struct err_detail *why);
 void config_free(struct config *c); /* safe on NULL */
 
+/* NULL: none is configured by that name. */
+const struct group_config *config_group(const struct config *c,
+					struct span name);
+
 /* Letters, digits, _ and -, 64 at most. */
 bool config_is_group_name(struct span s);
 

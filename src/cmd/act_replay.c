@@ -75,20 +75,11 @@ struct plan {
 	struct arena arena;
 };
 
-static const struct group_config *find_group(const struct config *c,
-					     struct span name)
-{
-	for (unsigned i = 0; i < c->groups_len; i++)
-		if (span_is(name, c->groups[i].name))
-			return &c->groups[i];
-	return NULL;
-}
-
 /* As the flow will ask just before the run. */
 static enum err count_stale(struct plan *p, const struct letter *l,
 			    const struct event *ev)
 {
-	const struct group_config *g = find_group(p->c->config, l->group);
+	const struct group_config *g = config_group(p->c->config, l->group);
 	struct order o;
 	bool stale = false;
 	enum err e = OK;

@@ -45,6 +45,15 @@ static enum err check_place(const char *path, struct err_detail *why)
 	return OK;
 }
 
+static void print_unconfigured(struct span name)
+{
+	printf("warning: group %.*s has records in the store and is not "
+	       "configured; if it has another name now, `mqonce group rename "
+	       "%.*s NEW` gives them to that, else `mqonce group drop %.*s` "
+	       "removes them\n", SPAN_FMT(name), SPAN_FMT(name),
+	       SPAN_FMT(name));
+}
+
 static enum err check_store(const struct config *c, struct err_detail *why)
 {
 	const struct store_options o = { .path = c->store.path };
@@ -59,6 +68,8 @@ static enum err check_store(const struct config *c, struct err_detail *why)
 		e = group_check(st, &c->groups[i], why);
 	if (!e)
 		printf("ok: %s fits\n", c->store.path);
+	if (!e)
+		e = cmd_unconfigured(st, c, print_unconfigured);
 	store_close(st);
 	return e;
 }

@@ -93,6 +93,13 @@ static enum err work(struct daemon *d, const struct command_args *a,
 	return OK;
 }
 
+static void warn_unconfigured(struct span name)
+{
+	log_warn("group.unconfigured", "group=%.*s why=\"it has records in the "
+		 "store\" action=keep: rename it to the name it has now, or "
+		 "drop it", SPAN_FMT(name));
+}
+
 static enum err serve(struct daemon *d, const struct command_args *a,
 		      struct err_detail *why)
 {
@@ -103,6 +110,8 @@ static enum err serve(struct daemon *d, const struct command_args *a,
 			 d->config->store.path,
 			 (long long)store_epoch(d->store),
 			 d->config->groups_len);
+		/* Only for people: what fails here fails again below. */
+		(void)!cmd_unconfigured(d->store, d->config, warn_unconfigured);
 		desk_open(d);
 		notify_send("READY=1");
 		e = work(d, a, why);

@@ -212,6 +212,15 @@ static struct config *config_new(size_t text_bytes)
 	return c;
 }
 
+const struct group_config *config_group(const struct config *c,
+					struct span name)
+{
+	for (unsigned i = 0; i < c->groups_len; i++)
+		if (span_is(name, c->groups[i].name))
+			return &c->groups[i];
+	return NULL;
+}
+
 static enum err default_socket(struct parser *p)
 {
 	struct store_config *s = &p->c->store;
