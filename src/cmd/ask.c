@@ -348,7 +348,7 @@ enum err ask_send(struct ask *k, struct err_detail *why)
 		e = ask_owner(k, fd, request, len, why);
 	else if (errno == EACCES)
 		e = err_say(why, ERR_PERM, "%s: %s; be root or the daemon's "
-			    "user", k->config->store.socket, strerror(errno));
+			    "user", k->config->store.socket, err_system(errno));
 	else
 		e = ask_here(k, request, len, why);
 	if (!e)

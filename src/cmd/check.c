@@ -36,12 +36,12 @@ static enum err check_place(const char *path, struct err_detail *why)
 			why, ERR_CREATE,
 			"%s: the store cannot be made: %s: %s; make that "
 			"directory or change [store] path",
-			path, above, strerror(errno));
+			path, above, err_system(errno));
 	printf("ok: %s will be made at the first run\n", path);
 	if (access(above, W_OK))
 		printf("warning: this user cannot write to %s (%s); the "
 		       "daemon's must\n",
-		       above, strerror(errno));
+		       above, err_system(errno));
 	return OK;
 }
 

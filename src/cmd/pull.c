@@ -114,18 +114,18 @@ static enum err copy(struct ask *k, struct pull *p, const char *path,
 	p->file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!p->file)
 		return err_say(why, ERR_CREATE, "%s: %s", draft,
-			       strerror(errno));
+			       err_system(errno));
 	e = ask_send(k, why);
 	if (!e && (fflush(p->file) || fsync(fileno(p->file)) ||
 		   ferror(p->file)))
 		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", draft,
-			    strerror(errno));
+			    err_system(errno));
 	if (fclose(p->file) && !e)
 		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", draft,
-			    strerror(errno));
+			    err_system(errno));
 	if (!e && (rename(draft, path) || sync_folder(path)))
 		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", path,
-			    strerror(errno));
+			    err_system(errno));
 	if (e)
 		unlink(draft);
 	return e;

@@ -27,7 +27,7 @@ static void limit_memory(const struct config *c)
 #ifndef __SANITIZE_ADDRESS__	/* whose shadow is larger than any limit */
 	if (setrlimit(RLIMIT_DATA, &r))
 		log_warn("memory.limit", "why=\"%s\" action=continue",
-			 strerror(errno));
+			 err_system(errno));
 #else
 	(void)r;
 #endif
@@ -149,8 +149,7 @@ static enum err open_loop(struct loop **ret_loop, int *ret_signal_fd,
 	if (!e)
 		e = link_library_init();
 	if (e)
-		return err_say(why, e, "cannot start: %s; are there limits on "
-			       "open files (ulimit -n)?", strerror(errno));
+		return err_say(why, e, "cannot start: %s", err_system(errno));
 	return OK;
 }
 

@@ -89,6 +89,9 @@ static void let_in(struct server *s, int64_t boot_ms)
 		return;
 	}
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	/* Who cannot be let in must not wake the loop either. */
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		watch_door(s, false);
 	if (fd < 0)
 		return;
 	c = may_enter(fd, &uid) ? calloc(1, sizeof(*c)) : NULL;
@@ -256,9 +259,11 @@ static bool is_ours(const struct server *s)
 
 static enum err cannot_listen(const struct server *s, struct err_detail *why)
 {
+	bool few = errno == EMFILE || errno == ENFILE;
+
 	return err_say(why, errno == EACCES ? ERR_PERM : ERR_CREATE,
-		       "%s: cannot listen: %s; change [store] socket", s->path,
-		       strerror(errno));
+		       "%s: cannot listen: %s%s", s->path, err_system(errno),
+		       few ? "" : "; change [store] socket");
 }
 
 /* The door before this one, if any, is shut: nobody finds it any more. */
@@ -296,6 +301,7 @@ enum err server_look(struct server *s, bool *ret_again, struct err_detail *why)
 	enum err e;
 
 	*ret_again = false;
+	watch_door(s, true);		/* it may have been want of descriptors */
 	if (is_ours(s))
 		return OK;
 	e = listen_at(s, why);
@@ -317,7 +323,7 @@ enum err server_open(const char *path, const struct server_events *ev,
 	snprintf(s->path, sizeof(s->path), "%s", path);
 	e = server_check(path, why);
 	if (!e && s->epoll_fd < 0)
-		e = err_say(why, ERR_IO, "epoll: %s", strerror(errno));
+		e = err_say(why, ERR_IO, "epoll: %s", err_system(errno));
 	if (!e)
 		e = listen_at(s, why);
 	if (e) {

@@ -47,7 +47,7 @@ enum err store_err(struct store *st, int rc)
 	if (e == ERR_IO && sqlite3_system_errno(st->db))
 		err_say(&st->detail, e, "%s (SQLite %d, errno %d: %s)",
 			sqlite3_errstr(rc), rc, sqlite3_system_errno(st->db),
-			strerror(sqlite3_system_errno(st->db)));
+			err_system(sqlite3_system_errno(st->db)));
 	return e;
 }
 
