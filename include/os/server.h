@@ -22,6 +22,8 @@ struct server;
 #define SERVER_REQUEST_MAX	((size_t)1 << 20)
 #define SERVER_PAGE_BYTES	((size_t)64 << 10)
 #define SERVER_PATIENCE_MS	30000	/* for a client that does not move */
+#define SERVER_CROWDED_MS	5000	/* the same while others wait */
+#define SERVER_SILENT_MS	250	/* and for one that asks nothing */
 #define SERVER_LOOK_MS		1000	/* between looks for the socket's file */
 
 struct server_events {			/* kept */
@@ -66,6 +68,9 @@ MUST_CHECK enum err server_look(struct server *s, bool *ret_again,
 
 /* What can be done without waiting, a page per client at most. */
 void server_turn(struct server *s, int64_t boot_ms);
+
+/* Until a turn has something to do that server_fd() does not tell; -1: never. */
+int64_t server_wait_ms(const struct server *s);
 
 /* Clients that are being served. */
 unsigned server_clients(const struct server *s);

@@ -356,6 +356,8 @@ int64_t daemon_wait_ms(const struct daemon *d)
 		wait = sooner(wait, retry);
 	if (replay_wait_ms(&d->replay, now) >= 0 && has_space(d))
 		wait = sooner(wait, replay_wait_ms(&d->replay, now));
+	if (d->server && server_wait_ms(d->server) >= 0)
+		wait = sooner(wait, server_wait_ms(d->server));
 	if (d->read_ms > now)
 		wait = sooner(wait, d->read_ms - now);
 	if (d->wake_ms > now)

@@ -28,6 +28,7 @@ struct server {
 	dev_t dev;		/* of the file at the path, while it is ours */
 	ino_t ino;
 	struct client *client[SERVER_CLIENTS];	/* NULL: free */
+	bool crowded;		/* somebody waits at the door for a place */
 };
 
 static void watch(struct server *s, int op, int fd, uint32_t events, void *ptr)
@@ -84,6 +85,7 @@ static void let_in(struct server *s, int64_t boot_ms)
 	uid_t uid;
 	int fd;
 
+	s->crowded = !place;
 	if (!place) {
 		watch_door(s, false);
 		return;
@@ -167,14 +169,23 @@ static void serve(struct server *s, struct client *c, uint32_t events,
 {
 	bool stay = true;
 
-	c->moved_ms = boot_ms;
-	if (c->answer)
+	if (!c->answer) {		/* all of it is to come soon */
+		stay = read_some(s, c);
+	} else {
+		c->moved_ms = boot_ms;
 		stay = events & (EPOLLERR | EPOLLHUP) ? false
 						      : write_some(s, c);
-	else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		stay = read_some(s, c);
+	}
 	if (!stay)
 		end(s, c);
+}
+
+/* While others wait for a place, who does not use his must go sooner. */
+static int64_t patience_ms(const struct server *s, const struct client *c)
+{
+	if (!s->crowded)
+		return SERVER_PATIENCE_MS;
+	return c->answer ? SERVER_CROWDED_MS : SERVER_SILENT_MS;
 }
 
 static void dismiss_the_idle(struct server *s, int64_t boot_ms)
@@ -182,7 +193,7 @@ static void dismiss_the_idle(struct server *s, int64_t boot_ms)
 	for (int i = 0; i < SERVER_CLIENTS; i++) {
 		struct client *c = s->client[i];
 
-		if (c && boot_ms - c->moved_ms > SERVER_PATIENCE_MS)
+		if (c && boot_ms - c->moved_ms > patience_ms(s, c))
 			end(s, c);
 	}
 }
@@ -199,6 +210,11 @@ void server_turn(struct server *s, int64_t boot_ms)
 			let_in(s, boot_ms);
 	}
 	dismiss_the_idle(s, boot_ms);
+}
+
+int64_t server_wait_ms(const struct server *s)
+{
+	return s->crowded ? SERVER_SILENT_MS : -1;
 }
 
 unsigned server_clients(const struct server *s)

@@ -2,6 +2,7 @@
 #include "../support/gateway_steps.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -21,6 +22,14 @@ static int setup(void **state UNUSED)
 	snprintf(door, sizeof(door), "%s/store/s.db.sock", g->dir);
 	gateway_up(g);
 	return 0;
+}
+
+/* How many of a row; COMMANDS=3000 for a long run. */
+static int commands(void)
+{
+	const char *s = getenv("COMMANDS");
+
+	return s ? atoi(s) : 600;
 }
 
 static int try_to_knock(void)
@@ -133,6 +142,129 @@ static void the_socket_of_another_process_is_left_to_it(void **state UNUSED)
 	says("group pause g", 0, "true");
 }
 
+/* Asks for all letters, and then stops for good. */
+static pid_t stopped_client(void)
+{
+	static char command[256];
+	static char sh[] = "sh", option[] = "-c";
+	char *const argv[] = { sh, option, command, NULL };
+	int fds[2];
+	pid_t pid;
+	char c;
+
+	snprintf(command, sizeof(command), "exec %s dead list --ndjson -c %s",
+		 g->program, g->conf);
+	assert_int_equal(pipe(fds), 0);
+	pid = process_fork();
+	if (!pid) {
+		dup2(fds[1], STDOUT_FILENO);
+		close(fds[0]);
+		close(fds[1]);
+		process_become(argv);
+	}
+	close(fds[1]);
+	assert_int_equal(read(fds[0], &c, 1), 1);
+	kill(pid, SIGSTOP);
+	close(fds[0]);
+	return pid;
+}
+
+static pid_t silent_client(void)
+{
+	pid_t pid = process_fork();
+
+	if (!pid) {
+		int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+		struct sockaddr_un sa = { .sun_family = AF_UNIX };
+
+		memcpy(sa.sun_path, door, strlen(door));
+		(void)!connect(fd, (struct sockaddr *)&sa, sizeof(sa));
+		for (;;)
+			pause();
+	}
+	return pid;
+}
+
+#define SILENT 100
+
+/* A hundred that say nothing, and one that stopped listening. */
+static void who_does_nothing_is_in_nobodys_way(void **state UNUSED)
+{
+	pid_t silent[SILENT], stopped;
+	unsigned before;
+	long kb;
+
+	bury(3000);
+	says("dead list --max 1", 0, "broken");
+	stopped = stopped_client();
+	before = descriptors();
+	kb = resident_kb();
+	for (int i = 0; i < SILENT; i++)
+		silent[i] = silent_client();
+	for (int i = 0; i < 20; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "{\"id\":\"live%d\"}", i);
+		publish(text);
+	}
+	gateway_wait(g, "SELECT count(*) FROM effect WHERE id LIKE 'live%'",
+		     20, 5000);
+	says("dead summary", 0, "3000  in all");
+	says("dead discard 1 --yes", 0, "discard: 1");
+	assert_true(descriptors() <= before + 8);
+	assert_true(resident_kb() < kb + 1024);
+	for (int i = 0; i < SILENT; i++)
+		process_stop(silent[i], SIGKILL);
+	process_stop(stopped, SIGKILL);
+	says("group list", 0, "running");
+}
+
+/* Many, of all sorts, while events flow. */
+static void thousands_of_commands_leave_nothing_behind(void **state UNUSED)
+{
+	static const struct {
+		const char *args, *words;
+	} acts[] = {
+		{ "status", "connected" },
+		{ "dead list --max 20", "broken" },
+		{ "dead replay 7 --yes", "job" },
+		{ "dead discard 2 --yes", "discard: 1" },
+		{ "dead restore 2 --yes", "restore: 1" },
+		{ "dead show 3 --payload", "bad" },
+		{ "job list", "done" },
+		{ "dead summary", "in all" },
+		{ "group list", "running" },
+		{ "dead list --state nonsense", "--state is one of" },
+	};
+	int n = commands();
+	unsigned fds = 0;
+	long kb = 0;
+
+	bury(200);
+	says("dead replay 7 --yes --wait", 1, "failed again");
+	for (int i = 0; i < n; i++) {
+		const char *args = acts[i % ARRAY_LEN(acts)].args;
+		char text[32];
+
+		/* One in flight is no open letter, for a moment. */
+		(void)gateway_command(g, out, sizeof(out), args);
+		if (!strstr(out, acts[i % ARRAY_LEN(acts)].words) &&
+		    !strstr(out, "no letter 7 in state open"))
+			fail_msg("%d: %s: %s", i, args, out);
+		snprintf(text, sizeof(text), "{\"id\":\"live%d\"}", i);
+		if (i % 10 == 0)
+			publish(text);
+		if (i == n / 4) {
+			fds = descriptors();
+			kb = resident_kb();
+		}
+	}
+	gateway_wait(g, "SELECT count(*) FROM effect", (n + 9) / 10, 10000);
+	assert_true(descriptors() <= fds + 1);
+	assert_true(resident_kb() < kb + 512);
+	says("store verify", 0, "ok\n");
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -140,6 +272,8 @@ int main(void)
 		T(a_socket_that_was_removed_is_made_again),
 		T(a_file_in_the_place_of_a_lost_socket_is_kept),
 		T(the_socket_of_another_process_is_left_to_it),
+		T(who_does_nothing_is_in_nobodys_way),
+		T(thousands_of_commands_leave_nothing_behind),
 	};
 
 	return cmocka_run_group_tests_name("door", tests, NULL, NULL);
