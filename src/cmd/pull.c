@@ -16,6 +16,7 @@ struct pull {
 	char *ids;		/* of the whole letters, with commas */
 	size_t ids_len, ids_size;
 	int64_t under_way, n;
+	int err_no;		/* of the write that failed */
 	char member[16];	/* open in the file; "" for none */
 };
 
@@ -66,11 +67,20 @@ static void write_piece(struct pull *p, struct json_value row)
 	fwrite(s.data, 1, s.len, p->file);
 }
 
+static enum err check_written(struct pull *p)
+{
+	if (!ferror(p->file))
+		return OK;
+	p->err_no = errno;
+	return ERR_IO;
+}
+
 /* A letter's row without its end, then what is long in pieces, then the end. */
 static enum err write_row(struct ask *k, struct json_value row)
 {
 	struct pull *p = k->arg;
 	struct json_value v, last;
+	enum err e;
 
 	if (ask_field(row, "member", &v)) {
 		write_piece(p, row);
@@ -82,10 +92,11 @@ static enum err write_row(struct ask *k, struct json_value row)
 		fwrite(v.raw.data, 1, v.raw.len, p->file);
 	}
 	if (!ask_field(row, "last", &last) || !span_is(last.raw, "true"))
-		return ferror(p->file) ? ERR_IO : OK;
+		return check_written(p);
 	open_member(p, "");
 	fputs("}\n", p->file);
-	return ferror(p->file) ? ERR_IO : note_id(p);
+	e = check_written(p);
+	return e ? e : note_id(p);
 }
 
 static enum err sync_folder(const char *path)
@@ -96,6 +107,27 @@ static enum err sync_folder(const char *path)
 	snprintf(copy, sizeof(copy), "%s", path);
 	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 || fsync(fd) ? ERR_IO : OK;
+}
+
+static enum err cannot_write(const char *file, int err_no,
+			     struct err_detail *why)
+{
+	return err_say(why, err_no == ENOSPC ? ERR_FULL : ERR_IO,
+		       "%s: %s; nothing was taken", file, err_system(err_no));
+}
+
+static enum err fill(struct ask *k, struct pull *p, const char *draft,
+		     struct err_detail *why)
+{
+	enum err e = ask_send(k, why);
+
+	if (p->err_no)
+		e = cannot_write(draft, p->err_no, why);
+	if (!e && (fflush(p->file) || fsync(fileno(p->file))))
+		e = cannot_write(draft, errno, why);
+	if (fclose(p->file) && !e)
+		e = cannot_write(draft, errno, why);
+	return e;
 }
 
 /* Under another name until it is whole and on the disk. */
@@ -115,18 +147,10 @@ static enum err copy(struct ask *k, struct pull *p, const char *path,
 	if (!p->file)
 		return err_say(why, ERR_CREATE, "%s: %s", draft,
 			       err_system(errno));
-	e = ask_send(k, why);
-	if (!e && (fflush(p->file) || fsync(fileno(p->file)) ||
-		   ferror(p->file)))
-		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", draft,
-			    err_system(errno));
-	if (fclose(p->file) && !e)
-		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", draft,
-			    err_system(errno));
-	if (!e && (rename(draft, path) || sync_folder(path)))
-		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", path,
-			    err_system(errno));
-	if (e)
+	e = fill(k, p, draft, why);
+	if (!e && p->n && (rename(draft, path) || sync_folder(path)))
+		e = cannot_write(path, errno, why);
+	if (e || !p->n)
 		unlink(draft);
 	return e;
 }
@@ -193,9 +217,13 @@ enum err cmd_dead_pull(const struct command_args *a, struct err_detail *why)
 	}
 	if (!e)
 		e = mark(&k, &p, path, why);
-	if (!e)
+	if (!e && p.n)
 		printf("pulled %" PRId64 " letters to %s; they are discarded "
 		       "here: purge or restore them\n", p.n, path);
+	else if (!e)
+		printf("no letter to pull; `mqonce dead list --state "
+		       "discarded` has those that were pulled before, `dead "
+		       "show` says where one is\n");
 	free(p.ids);
 	ask_close(&k);
 	return e;
