@@ -29,7 +29,7 @@ static int commands(void)
 {
 	const char *s = getenv("COMMANDS");
 
-	return s ? atoi(s) : 600;
+	return s ? atoi(s) : 250;
 }
 
 static int try_to_knock(void)
