@@ -375,7 +375,7 @@ int main(int argc, char **argv)
 		e = err_say(&why, ERR_IO,
 			    "cannot write the output: %s; not "
 			    "all of it was printed",
-			    strerror(errno));
+			    err_system(errno));
 	if (e)
 		print_error(*why.text ? why.text : err_text(e));
 	return err_exit_status(e);

@@ -39,6 +39,9 @@ enum err { ERR_LIST(ERR_ENUM_) };
 /* A constant text, never NULL. */
 const char *err_text(enum err e);
 
+/* The system's words; for want of descriptors also what to do. */
+const char *err_system(int err_no);
+
 /* The exit status of sysexits.h that stands for @e. */
 int err_exit_status(enum err e);
 

@@ -31,6 +31,9 @@ const char *size_text(char buf[PARSE_TEXT_SIZE], int64_t bytes);
  */
 bool utf8_valid(struct span s);
 
+/* The first @max bytes of @s at most, cut between characters. */
+struct span utf8_cut(struct span s, size_t max);
+
 /*
  * The entry of @words most like @s by edit distance, or NULL when none is
  * near enough to be what was meant.

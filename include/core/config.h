@@ -40,6 +40,7 @@ struct store_config {
 	const char *schema; /* a glob pattern of SQL files */
 	bool secure_delete;
 	const char *socket;	/* path + ".sock" unless given */
+	int socket_line;	/* of the key it comes from */
 };
 
 struct broker_config {
@@ -111,6 +112,10 @@ struct config {
 MUST_CHECK enum err config_parse(const char *file, struct span text,
 				 struct config **ret_c, struct err_detail *why);
 void config_free(struct config *c); /* safe on NULL */
+
+/* NULL: none is configured by that name. */
+const struct group_config *config_group(const struct config *c,
+					struct span name);
 
 /* Letters, digits, _ and -, 64 at most. */
 bool config_is_group_name(struct span s);

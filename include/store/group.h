@@ -58,6 +58,10 @@ MUST_CHECK enum err group_breaker_put(struct store *st, int64_t group_no,
 				      const struct breaker *old,
 				      const struct breaker *b);
 
+/* Whether anything of it is kept: events that wait, letters, markers. */
+MUST_CHECK enum err group_has_records(struct store *st, int64_t group_no,
+				      bool *ret_has);
+
 /* Its number stays.  Part of a transaction; ERR_BUG: the name is taken. */
 MUST_CHECK enum err group_rename(struct store *st, int64_t group_no,
 				 struct span name);

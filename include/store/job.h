@@ -47,6 +47,10 @@ MUST_CHECK enum err job_add(struct store *st, int64_t job_id,
 			    int64_t letter_id, struct span payload,
 			    bool *ret_taken);
 
+/* Whether the letter is in a job that is not over. */
+MUST_CHECK enum err job_has(struct store *st, int64_t letter_id,
+			    bool *ret_has);
+
 /*
  * The letter leaves "open" for "replaying", the item starts, and a pending row
  * that refers to both is due at once.  The item of a letter that is no longer

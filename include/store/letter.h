@@ -15,6 +15,7 @@
 #include "core/identity.h"
 #include "core/lifecycle.h"
 
+struct arena;
 struct store;
 
 struct letter {
@@ -179,5 +180,9 @@ MUST_CHECK enum err letter_drop_of_group(struct store *st, int64_t group_no,
 /* One letter with everything; ERR_NO if there is none of that id. */
 MUST_CHECK enum err letter_show(struct store *st, int64_t id,
 				letter_row_fn *row, void *arg);
+
+/* The same, and its user properties are read, into @a: all a handler sees. */
+MUST_CHECK enum err letter_event(struct store *st, int64_t id, struct arena *a,
+				 letter_row_fn *row, void *arg);
 
 #endif

@@ -1,7 +1,9 @@
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
 	int status;
@@ -15,6 +17,18 @@ static const struct {
 const char *err_text(enum err e)
 {
 	return (size_t)e < ARRAY_LEN(table) ? table[e].text : "unknown error";
+}
+
+const char *err_system(int err_no)
+{
+	switch (err_no) {
+	case EMFILE:
+		return "Too many open files: this process may have too few, "
+		       "raise the limit (ulimit -n, LimitNOFILE=)";
+	case ENFILE:
+		return "Too many open files in the system: raise fs.file-max";
+	}
+	return strerror(err_no);
 }
 
 int err_exit_status(enum err e)

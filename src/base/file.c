@@ -18,7 +18,7 @@ static enum err read_all(int fd, const char *path, size_t size, char *buf,
 		if (n <= 0)
 			return err_say(
 				why, ERR_INPUT, "%s: cannot read: %s", path,
-				n ? strerror(errno) : "it became shorter");
+				n ? err_system(errno) : "it became shorter");
 		got += (size_t)n;
 	}
 	buf[size] = '\0';
@@ -35,7 +35,7 @@ enum err file_read(const char *path, size_t max, char **ret_memory,
 
 	if (fd < 0 || fstat(fd, &sb))
 		return err_say(why, errno == EACCES ? ERR_PERM : ERR_INPUT,
-			       "%s: cannot open: %s", path, strerror(errno));
+			       "%s: cannot open: %s", path, err_system(errno));
 	if (!S_ISREG(sb.st_mode))
 		return err_say(why, ERR_INPUT, "%s: not a plain file", path);
 	if ((size_t)sb.st_size > max)

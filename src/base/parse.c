@@ -180,6 +180,17 @@ bool utf8_valid(struct span s)
 	return true;
 }
 
+struct span utf8_cut(struct span s, size_t max)
+{
+	if (s.len <= max)
+		return s;
+	s.len = max;
+	while (s.len && max - s.len < 3 &&
+	       ((unsigned char)s.data[s.len] & 0xc0) == 0x80)
+		s.len--;
+	return s;
+}
+
 #define WORD_MAX 63
 
 static size_t min_of(size_t a, size_t b)

@@ -56,7 +56,8 @@ struct act {
 	struct err_detail why;
 
 	/* Between pages; the spec's page function alone knows what they say. */
-	int64_t cursor, limit, count, step, taken, skipped;
+	int64_t cursor, limit, count, step, taken, skipped, in_job, stale,
+		part;
 };
 
 /*

@@ -14,14 +14,6 @@ struct named {
 	struct span name, other;
 };
 
-static bool is_configured(const struct act_context *c, struct span name)
-{
-	for (unsigned i = 0; i < c->config->groups_len; i++)
-		if (span_is(name, c->config->groups[i].name))
-			return true;
-	return false;
-}
-
 /* What is configured is written under its name at every start. */
 static enum err find(const struct act *a, const struct act_context *c,
 		     struct named *n, struct err_detail *why)
@@ -38,7 +30,7 @@ static enum err find(const struct act *a, const struct act_context *c,
 	if (e == ERR_NO)
 		return err_say(why, e, "no group \"%s\"; `mqonce group list` "
 			       "shows them", name);
-	if (!e && is_configured(c, n->name))
+	if (!e && config_group(c->config, n->name))
 		return err_say(why, ERR_NO, "group %s is configured; stop the "
 			       "daemon, take the name out of the "
 			       "configuration, then ask again", name);
@@ -56,23 +48,46 @@ static enum err finish(const struct act *a, const struct act_context *c,
 	return e;
 }
 
+/*
+ * A name that was configured too early has a row, and no records yet: that row
+ * makes way (*ret_row), unless a daemon works with it.
+ */
 static enum err check_new(const struct act_context *c, const struct named *n,
-			  struct err_detail *why)
+			  int64_t *ret_row, struct err_detail *why)
 {
 	struct group_record other;
+	bool records = false;
 	char name[72];
 	enum err e;
 
+	*ret_row = 0;
 	snprintf(name, sizeof(name), "%.*s", SPAN_FMT(n->other));
 	if (!config_is_group_name(n->other))
 		return err_say(why, ERR_USAGE, "\"%s\" cannot be a group's "
 			       "name: letters, digits, _ and -, 64 at most",
 			       name);
 	e = group_find(c->store, name, &other);
-	if (!e)
+	if (e)
+		return e == ERR_NO ? OK : e;
+	e = group_has_records(c->store, other.group_no, &records);
+	if (e)
+		return e;
+	if (records || other.group_no == n->record.group_no)
 		return err_say(why, ERR_NO, "group %s is there already, with "
 			       "records of its own", name);
-	return e == ERR_NO ? OK : e;
+	if (c->daemon && config_group(c->config, n->other))
+		return err_say(why, ERR_NO, "the daemon works with group %s; "
+			       "stop it, then ask again", name);
+	*ret_row = other.group_no;
+	return OK;
+}
+
+static enum err rename_to(const struct act_context *c, const struct named *n,
+			  int64_t empty_row)
+{
+	enum err e = empty_row ? group_drop(c->store, empty_row) : OK;
+
+	return e ? e : group_rename(c->store, n->record.group_no, n->other);
 }
 
 enum err act_group_rename(struct act *a, const struct act_context *c,
@@ -80,17 +95,17 @@ enum err act_group_rename(struct act *a, const struct act_context *c,
 			  struct err_detail *why)
 {
 	struct named n;
+	int64_t empty_row = 0;
 	enum err e = find(a, c, &n, why);
 
 	*ret_more = false;
 	if (!e)
-		e = check_new(c, &n, why);
+		e = check_new(c, &n, &empty_row, why);
 	if (!e)
 		e = store_begin(c->store);
 	if (e)
 		return e;
-	e = group_rename(c->store, n.record.group_no, n.other);
-	e = finish(a, c, e, 1);
+	e = finish(a, c, rename_to(c, &n, empty_row), 1);
 	if (e)
 		return e;
 	row_begin(out);

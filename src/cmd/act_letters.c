@@ -9,8 +9,7 @@
 #include "store/store.h"
 
 #define PAGE_ROWS	200
-#define TEXT_SHOWN	((size_t)2048)	/* of a topic, a content type */
-#define PROPERTIES_SHOWN ((size_t)32 << 10)
+#define PROPERTIES_SHOWN ((size_t)16 << 10)
 #define CHUNK_BYTES	((size_t)24 << 10)	/* of a payload, in one row */
 
 /* "30m" ago, or milliseconds since 1970. */
@@ -125,17 +124,6 @@ struct listing {
 	int64_t left;		/* rows still wanted */
 };
 
-/* Listed as far as TEXT_SHOWN: one letter is not to fill the answer. */
-static void row_cut(struct rows *out, const char *name, struct span v)
-{
-	if (v.len > TEXT_SHOWN) {
-		v.len = TEXT_SHOWN;
-		while (v.len && !utf8_valid(v))
-			v.len--;
-	}
-	row_text(out, name, v);
-}
-
 static void row_letter(struct rows *out, const struct letter *l,
 		       const struct act_context *c)
 {
@@ -154,7 +142,7 @@ static void row_letter(struct rows *out, const struct letter *l,
 	row_int(out, "attempts", l->attempts);
 	row_int(out, "replays", l->replays);
 	row_int(out, "redeliveries", l->redeliveries);
-	row_cut(out, "topic", l->event.topic);
+	row_text_cut(out, "topic", l->event.topic);
 	row_int(out, "payload_bytes", (int64_t)l->event.payload_bytes);
 	row_int(out, "first_seen_wall_ms", l->first_seen_wall_ms);
 	row_int(out, "dead_wall_ms", l->dead_wall_ms);
@@ -277,7 +265,7 @@ static enum err show_letter(void *arg, const struct letter *l)
 	bool payload = act_flag(s->a, "payload");
 
 	row_letter(s->out, l, s->c);
-	row_cut(s->out, "content_type", l->event.content_type);
+	row_text_cut(s->out, "content_type", l->event.content_type);
 	if (payload && l->properties_text.len <= PROPERTIES_SHOWN)
 		row_raw(s->out, "properties", l->properties_text);
 	row_bool(s->out, "payload_kept", !l->event.oversize);

@@ -19,11 +19,13 @@ MUST_CHECK enum err letters_asked(const struct act *a,
 				  struct err_detail *why);
 
 #define LETTERS_SLICE	500	/* of one transaction */
+#define LETTERS_SLICE_BYTES	((uint64_t)4 << 20)	/* of their payloads */
 
 struct letters_slice {
 	const struct letters_asked *q;
 	int64_t ids[LETTERS_SLICE];
 	unsigned len;
+	uint64_t bytes;
 };
 
 /*

@@ -82,7 +82,7 @@ static enum err pending_row(void *arg, const struct pending_line *l)
 	row_text(p->out, "group", l->group);
 	row_text(p->out, "tenant", l->tenant);
 	row_text(p->out, "event_id", l->event_id);
-	row_text(p->out, "topic", l->topic);
+	row_text_cut(p->out, "topic", l->topic);
 	row_int(p->out, "payload_bytes", l->payload_bytes);
 	row_int(p->out, "attempts", l->attempts);
 	row_int(p->out, "due_in_ms", l->due_ms > now ? l->due_ms - now : 0);
@@ -105,14 +105,6 @@ enum err act_pending_list(struct act *a, const struct act_context *c,
 				       pending_row, &p), ret_more);
 }
 
-static bool is_configured(const struct config *c, struct span name)
-{
-	for (unsigned i = 0; i < c->groups_len; i++)
-		if (span_is(name, c->groups[i].name))
-			return true;
-	return false;
-}
-
 static enum err group_row(void *arg, const struct group_line *l)
 {
 	struct page *p = arg;
@@ -132,7 +124,7 @@ static enum err group_row(void *arg, const struct group_line *l)
 		return e;
 	row_begin(p->out);
 	row_text(p->out, "group", l->name);
-	row_bool(p->out, "configured", is_configured(p->c->config, l->name));
+	row_bool(p->out, "configured", config_group(p->c->config, l->name) != NULL);
 	row_text(p->out, "state", span_str(g.paused ? "paused"
 					   : g.breaker.open ? "breaker open"
 							    : "running"));

@@ -5,12 +5,15 @@
 #include <stdio.h>
 
 #include "act_letters.h"
+#include "base/parse.h"
 #include "store/store.h"
 
 #define CHUNK_BYTES	((size_t)24 << 10)	/* divides by three: base64 */
+#define TEXT_BYTES	((size_t)8 << 10)	/* six times that fits a page */
+#define SHORT_BYTES	((size_t)2 << 10)	/* goes with the letter's row */
 
-/* a->count: letters so far; a->taken: the one under way; a->skipped: its
-   bytes so far; a->cursor: ids above are through. */
+/* a->count: letters so far; a->taken: the one under way; a->part: its member
+   under way; a->skipped: bytes of that; a->cursor: ids above are through. */
 
 struct copy {
 	struct act *a;
@@ -18,6 +21,45 @@ struct copy {
 	const struct letters_asked *q;
 	bool fits;
 };
+
+/* What may be longer than a page; the payload comes last. */
+enum part { TOPIC, CONTENT_TYPE, PROPERTIES, PAYLOAD };
+
+static struct span text_of(const struct letter *l, enum part p)
+{
+	switch (p) {
+	case TOPIC:		return l->event.topic;
+	case CONTENT_TYPE:	return l->event.content_type;
+	case PROPERTIES:	return l->properties_text;
+	case PAYLOAD:		break;
+	}
+	return l->event.payload;
+}
+
+static const char *const names[] = { "topic", "content_type", "properties" };
+
+static void put_short_parts(struct rows *out, const struct letter *l)
+{
+	for (int p = TOPIC; p < PAYLOAD; p++) {
+		struct span s = text_of(l, p);
+
+		if (s.len > SHORT_BYTES)
+			continue;
+		if (p == PROPERTIES)
+			row_raw(out, names[p], s);
+		else
+			row_text(out, names[p], s);
+	}
+}
+
+static void next_part(struct act *a, const struct letter *l)
+{
+	a->skipped = 0;
+	do
+		a->part++;
+	while (a->part < PAYLOAD &&
+	       text_of(l, (enum part)a->part).len <= SHORT_BYTES);
+}
 
 static enum err begin_letter(void *arg, const struct letter *l)
 {
@@ -35,37 +77,53 @@ static enum err begin_letter(void *arg, const struct letter *l)
 	row_text(k->out, "last_type", span_str(l->last_type.text));
 	row_int(k->out, "attempts", l->attempts);
 	row_int(k->out, "dead_wall_ms", l->dead_wall_ms);
-	row_text(k->out, "topic", l->event.topic);
-	row_text(k->out, "content_type", l->event.content_type);
-	row_raw(k->out, "properties", l->properties_text);
 	row_int(k->out, "payload_bytes", (int64_t)l->event.payload_bytes);
+	put_short_parts(k->out, l);
 	k->fits = row_end(k->out);
 	if (!k->fits)
 		return ERR_NO;
 	k->a->taken = l->id;
-	k->a->skipped = 0;
+	k->a->part = TOPIC - 1;
+	next_part(k->a, l);
 	return OK;
 }
 
-static enum err next_chunk(void *arg, const struct letter *l)
+/* The rest of the member, as far as a row holds it. */
+static struct span piece(const struct act *a, struct span s)
+{
+	size_t at = (size_t)a->skipped;
+
+	s = at < s.len ? span_of(s.data + at, s.len - at) : span_of(s.data, 0);
+	if (a->part == PAYLOAD)
+		return span_of(s.data, s.len < CHUNK_BYTES ? s.len
+							   : CHUNK_BYTES);
+	return utf8_cut(s, TEXT_BYTES);
+}
+
+static enum err next_piece(void *arg, const struct letter *l)
 {
 	struct copy *k = arg;
-	struct span p = l->event.payload;
-	size_t at = (size_t)k->a->skipped;
-	size_t n = at < p.len ? p.len - at : 0;
+	struct act *a = k->a;
+	struct span all = text_of(l, (enum part)a->part), s = piece(a, all);
+	bool last = (size_t)a->skipped + s.len >= all.len;
 
-	if (n > CHUNK_BYTES)
-		n = CHUNK_BYTES;
 	row_begin(k->out);
-	row_base64(k->out, "payload_base64", span_of(p.data + at, n));
-	row_bool(k->out, "last", at + n == p.len);
+	if (a->part == PAYLOAD) {
+		row_base64(k->out, "payload_base64", s);
+		row_bool(k->out, "last", last);
+	} else {
+		row_text(k->out, "member", span_str(names[a->part]));
+		row_text(k->out, "text", s);
+	}
 	k->fits = row_end(k->out);
 	if (!k->fits)
 		return OK;
-	k->a->skipped += (int64_t)n;
-	if (at + n == p.len) {
-		k->a->taken = 0;
-		k->a->count++;
+	a->skipped += (int64_t)s.len;
+	if (last && a->part == PAYLOAD) {
+		a->taken = 0;
+		a->count++;
+	} else if (last) {
+		next_part(a, l);
 	}
 	return OK;
 }
@@ -80,7 +138,7 @@ static enum err copy_some(struct act *a, const struct act_context *c,
 	*ret_more = true;
 	for (int i = 0; !e && k.fits && i < 100; i++) {
 		if (a->taken)
-			e = letter_show(c->store, a->taken, next_chunk, &k);
+			e = letter_show(c->store, a->taken, next_piece, &k);
 		else if (a->cursor > 0 && a->count < a->limit)
 			e = letter_list(c->store, &q->filter, &a->cursor, 1,
 					begin_letter, &k);

@@ -8,15 +8,21 @@
 
 #include "act_letters.h"
 
+static bool is_full(const struct letters_slice *s)
+{
+	return s->len == LETTERS_SLICE || s->bytes >= LETTERS_SLICE_BYTES;
+}
+
 static enum err gather(void *arg, const struct letter *l)
 {
 	struct letters_slice *s = arg;
 
 	if (!letters_match(s->q, l))
 		return OK;
-	if (s->len == LETTERS_SLICE)
+	if (is_full(s))
 		return ERR_NO;
 	s->ids[s->len++] = l->id;
+	s->bytes += l->event.payload_bytes;
 	return OK;
 }
 
@@ -43,7 +49,7 @@ static enum err select_named(struct act *a, const struct act_context *c,
 			     const char *ids, bool *ret_more,
 			     struct err_detail *why)
 {
-	while (s->len < LETTERS_SLICE) {
+	while (!is_full(s)) {
 		unsigned before = s->len;
 		int64_t id = 0, from = INT64_MAX;
 		enum err e;

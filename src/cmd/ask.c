@@ -10,10 +10,9 @@
 
 #include "act.h"
 #include "base/clock.h"
+#include "store/owner.h"
 #include "store/store.h"
 #include "table.h"
-
-#define LINE_MAX_BYTES	((size_t)128 << 10)
 
 /* options */
 
@@ -264,7 +263,7 @@ static enum err ask_owner(struct ask *k, int fd, const char *request,
 static enum err act_here(struct ask *k, struct store *st, const char *request,
 			 size_t len, struct err_detail *why)
 {
-	AUTO_FREE char *page = malloc(LINE_MAX_BYTES);
+	AUTO_FREE char *page = malloc(ASK_LINE_MAX);
 	struct act *a = NULL;
 	bool more = true, end = false;
 	enum err e = act_new(span_of(request, len), &a, why);
@@ -277,7 +276,7 @@ static enum err act_here(struct ask *k, struct store *st, const char *request,
 		struct span rest, line;
 		struct rows out;
 
-		rows_init(&out, page, LINE_MAX_BYTES);
+		rows_init(&out, page, ASK_LINE_MAX);
 		act_run(a, &c, &out, &more);
 		rest = span_of(page, out.len);
 		while (!e && rest.len) {
@@ -287,6 +286,26 @@ static enum err act_here(struct ask *k, struct store *st, const char *request,
 	}
 	act_free(a);
 	return e;
+}
+
+/* Somebody owns the store, and nobody answers at the socket. */
+static enum err say_who_owns(const struct ask *k, struct err_detail *why)
+{
+	const char *path = k->config->store.path;
+	char text[512];
+	pid_t pid;
+
+	owner_look(path, &pid, text, sizeof(text));
+	if (!pid)
+		return ERR_BUSY;	/* it was somebody else in the way */
+	if (!*text)
+		return err_say(why, ERR_BUSY, "%s: another command (pid %d) is "
+			       "at work; ask again", path, (int)pid);
+	return err_say(why, ERR_BUSY, "%s: the daemon (pid %d) owns it, but "
+		       "does not answer at %s; it looks for its socket each "
+		       "second: ask again, and if it stays so, see "
+		       "socket.failed in its log", path, (int)pid,
+		       k->config->store.socket);
 }
 
 static enum err ask_here(struct ask *k, const char *request, size_t len,
@@ -301,6 +320,8 @@ static enum err ask_here(struct ask *k, const char *request, size_t len,
 	enum err e = store_open(&o, k->writes ? STORE_OWNER
 						    : STORE_READER, &st, why);
 
+	if (e == ERR_BUSY && k->writes)
+		e = say_who_owns(k, why);
 	if (!e)
 		e = act_here(k, st, request, len, why);
 	/* If it cannot be said, the next owner is careful for nothing. */
@@ -327,7 +348,7 @@ enum err ask_send(struct ask *k, struct err_detail *why)
 		e = ask_owner(k, fd, request, len, why);
 	else if (errno == EACCES)
 		e = err_say(why, ERR_PERM, "%s: %s; be root or the daemon's "
-			    "user", k->config->store.socket, strerror(errno));
+			    "user", k->config->store.socket, err_system(errno));
 	else
 		e = ask_here(k, request, len, why);
 	if (!e)

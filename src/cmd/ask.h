@@ -43,6 +43,7 @@ struct ask_spec {
 };
 
 #define ASK_OPTIONS	24
+#define ASK_LINE_MAX	((size_t)128 << 10)	/* of one row */
 
 struct ask {
 	const struct ask_spec *spec;
@@ -85,6 +86,8 @@ bool ask_field(struct json_value row, const char *name,
 int64_t ask_number(struct json_value row, const char *name);
 struct span ask_text(struct json_value row, const char *name, char *buf,
 		     size_t size);	/* absent for null */
+/* Any value as people read it, until the next call. */
+struct span ask_value(struct json_value v);
 
 /* The default printers, in ask_print.c. */
 MUST_CHECK enum err ask_print_row(struct ask *k, struct span line);

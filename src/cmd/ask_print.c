@@ -47,23 +47,23 @@ struct span ask_text(struct json_value row, const char *name, char *buf,
 	return span_of(buf, (size_t)n);
 }
 
-/* Text of any value, as people read it. */
-static struct span value_text(struct json_value v, char *buf, size_t size)
+struct span ask_value(struct json_value v)
 {
+	static char buf[ASK_LINE_MAX];	/* never longer than its escapes */
 	long n;
 
 	if (v.kind == JSON_NULL)
 		return span_str("-");
 	if (v.kind != JSON_STRING)
 		return v.raw;
-	n = json_unescape(v.raw, buf, size);
+	n = json_unescape(v.raw, buf, sizeof(buf));
 	return n < 0 ? v.raw : span_of(buf, (size_t)n);
 }
 
 static void cell(struct ask *k, const struct ask_column *c,
 		 struct json_value row)
 {
-	char buf[1024], small[48];
+	char small[48];
 	struct json_value v;
 	int64_t n = ask_number(row, c->field);
 
@@ -86,7 +86,7 @@ static void cell(struct ask *k, const struct ask_column *c,
 	case ASK_NUMBER:
 		break;
 	}
-	table_cell(k->table, value_text(v, buf, sizeof(buf)));
+	table_cell(k->table, ask_value(v));
 }
 
 static enum err start_table(struct ask *k)
@@ -109,12 +109,11 @@ static void print_lines(struct json_value row)
 {
 	struct json_value v;
 	struct span name;
-	char buf[1024];
 	size_t pos = 0;
 
 	while (json_next(row, &pos, &name, &v)) {
 		printf("%-14.*s ", SPAN_FMT(name));
-		cmd_print_safe(value_text(v, buf, sizeof(buf)));
+		cmd_print_safe(ask_value(v));
 		putchar('\n');
 	}
 }
@@ -156,7 +155,6 @@ static void print_csv(struct ask *k, struct json_value row)
 {
 	struct json_value v;
 	struct span name;
-	char buf[4096];
 	size_t pos = 0;
 
 	for (unsigned i = 0; k->rows == 1 && json_next(row, &pos, &name, &v);
@@ -168,8 +166,8 @@ static void print_csv(struct ask *k, struct json_value row)
 	for (unsigned i = 0; json_next(row, &pos, &name, &v); i++) {
 		if (i)
 			putchar(',');
-		if (v.kind == JSON_STRING)
-			print_csv_value(value_text(v, buf, sizeof(buf)));
+		if (v.kind == JSON_STRING || v.kind == JSON_ARRAY)
+			print_csv_value(ask_value(v));
 		else if (v.kind != JSON_NULL)
 			printf("%.*s", SPAN_FMT(v.raw));
 	}

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cmd.h"
+#include "desk.h"
 #include "handler/sql.h"
 #include "store/group.h"
 #include "store/store.h"
@@ -35,13 +36,22 @@ static enum err check_place(const char *path, struct err_detail *why)
 			why, ERR_CREATE,
 			"%s: the store cannot be made: %s: %s; make that "
 			"directory or change [store] path",
-			path, above, strerror(errno));
+			path, above, err_system(errno));
 	printf("ok: %s will be made at the first run\n", path);
 	if (access(above, W_OK))
 		printf("warning: this user cannot write to %s (%s); the "
 		       "daemon's must\n",
-		       above, strerror(errno));
+		       above, err_system(errno));
 	return OK;
+}
+
+static void print_unconfigured(struct span name)
+{
+	printf("warning: group %.*s has records in the store and is not "
+	       "configured; if it has another name now, `mqonce group rename "
+	       "%.*s NEW` gives them to that, else `mqonce group drop %.*s` "
+	       "removes them\n", SPAN_FMT(name), SPAN_FMT(name),
+	       SPAN_FMT(name));
 }
 
 static enum err check_store(const struct config *c, struct err_detail *why)
@@ -58,6 +68,8 @@ static enum err check_store(const struct config *c, struct err_detail *why)
 		e = group_check(st, &c->groups[i], why);
 	if (!e)
 		printf("ok: %s fits\n", c->store.path);
+	if (!e)
+		e = cmd_unconfigured(st, c, print_unconfigured);
 	store_close(st);
 	return e;
 }
@@ -126,7 +138,9 @@ enum err cmd_check(const struct command_args *a, struct err_detail *why)
 	}
 	printf("ok: %s\n", a->config);
 	config_warnings(c, print_warning, NULL);
-	e = cmd_prepare_all(c, print_prepared, why);
+	e = desk_check(c, why);
+	if (!e)
+		e = cmd_prepare_all(c, print_prepared, why);
 	if (!e && accepted)
 		e = accept(c, why);
 	if (!e)

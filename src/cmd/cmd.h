@@ -9,6 +9,8 @@
 #include "base/span.h"
 #include "core/config.h"
 
+struct store;
+
 struct command_args {
 	const char *config; /* file: -c, MQONCE_CONF or the default */
 	int argc;	    /* of the words behind the command's name */
@@ -40,6 +42,11 @@ typedef void cmd_prepared_fn(const struct group_config *g);
 MUST_CHECK enum err cmd_prepare_all(const struct config *c,
 				    cmd_prepared_fn *prepared,
 				    struct err_detail *why);
+
+/* Names each group with records in the store that @c does not have. */
+typedef void cmd_group_fn(struct span name);
+MUST_CHECK enum err cmd_unconfigured(struct store *st, const struct config *c,
+				     cmd_group_fn *found);
 
 /* A long option: with @value it takes an argument. */
 struct command_option {

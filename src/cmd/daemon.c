@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "desk.h"
 #include "os/notify.h"
 #include "os/signals.h"
 #include "store/owner.h"
@@ -39,9 +40,10 @@ static const char *gate_advice(enum gate g)
 	switch (g) {
 	case GATE_OPEN:
 	case GATE_LOCKED:	return "end that process's transaction";
-	case GATE_NO_SPACE:	return "raise [store] max_size, delete rows of "
-				       "your own tables, or end who reads the "
-				       "store for long";
+	case GATE_NO_SPACE:	return "raise [store] max_size, purge dead "
+				       "letters, delete rows of your own "
+				       "tables, or end who reads the store for "
+				       "long";
 	case GATE_PENDING:	return "find out why its handler keeps failing";
 	case GATE_DEAD:		return "replay or discard dead letters, or "
 				       "raise max_dead";
@@ -87,6 +89,16 @@ static bool disk_has_room(struct daemon *d)
 	return space_disk_takes(d->store);
 }
 
+/* Half of the reserve is for sweeps and operators alone. */
+static enum err look_at_room(struct daemon *d)
+{
+	int64_t room = 0;
+	enum err e = space_headroom(d->store, &room);
+
+	d->tight = !e && room < space_reserve(d->store) / 2;
+	return e;
+}
+
 static enum err look_at_limits(struct daemon *d, int64_t now)
 {
 	static const enum gate gates[] = {
@@ -100,7 +112,7 @@ static enum err look_at_limits(struct daemon *d, int64_t now)
 
 	if (!e)
 		set_gate(d, gates[why], now);
-	return e;
+	return e ? e : look_at_room(d);
 }
 
 /* Now and then, while nothing is read. */
@@ -132,7 +144,9 @@ static enum err run_full(struct daemon *d, int64_t now)
 {
 	enum err e = look_at_limits(d, now);
 
-	if (e || d->gate == GATE_NO_SPACE)
+	/* What found no room is tried again with the next look. */
+	d->tight = d->gate == GATE_NO_SPACE;
+	if (e || d->tight)
 		return e;
 	(void)daemon_full(d, now);
 	return OK;
@@ -267,7 +281,8 @@ static void say(struct daemon *d)
 /* Without room for an effect no attempt is made, and none is counted. */
 static bool has_space(const struct daemon *d)
 {
-	return d->gate != GATE_NO_SPACE && d->gate != GATE_DISK_FULL;
+	return d->gate != GATE_DISK_FULL &&
+	       !(d->gate == GATE_NO_SPACE && d->tight);
 }
 
 /* Replays first become pending, then are run with the others. */
@@ -281,6 +296,8 @@ static enum err run_pending(struct daemon *d, int64_t now)
 		e = retry_refresh(&d->retry);
 	if (!e)
 		e = retry_turn(&d->retry, now);
+	if (!e && d->gate == GATE_NO_SPACE)
+		e = look_at_room(d);
 	if (!started)
 		return e;
 	/* Beside live events replays get a fifth of the time, not half. */
@@ -314,6 +331,7 @@ enum err daemon_turn(struct daemon *d, const short ready[LOOP_SOURCES])
 		e = survive(d, look(d, now), now);
 	if (d->server && (ready[LOOP_SERVER] || server_clients(d->server)))
 		server_turn(d->server, now);
+	desk_look(d, now);
 	hold_or_come_back(d, now);
 	tell_watchdog(d, now);
 	say(d);
@@ -338,6 +356,8 @@ int64_t daemon_wait_ms(const struct daemon *d)
 		wait = sooner(wait, retry);
 	if (replay_wait_ms(&d->replay, now) >= 0 && has_space(d))
 		wait = sooner(wait, replay_wait_ms(&d->replay, now));
+	if (d->server && server_wait_ms(d->server) >= 0)
+		wait = sooner(wait, server_wait_ms(d->server));
 	if (d->read_ms > now)
 		wait = sooner(wait, d->read_ms - now);
 	if (d->wake_ms > now)

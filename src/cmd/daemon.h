@@ -40,6 +40,8 @@ struct daemon {
 	struct session session;
 	struct maintain maintain;
 	struct server *server;	/* for operators; NULL: none */
+	bool desk_shut;		/* they do not find it */
+	int64_t desk_look_ms;	/* boot clock */
 
 	enum gate gate;
 	const struct group *full_group;
@@ -49,6 +51,7 @@ struct daemon {
 	int64_t watchdog_ms, watchdog_due_ms;
 	char said[320];		/* what the lock file says */
 	bool ballast;
+	bool tight;		/* no room even for what waits */
 };
 
 /* Needs @d->config; daemon_close() also after a failure. */

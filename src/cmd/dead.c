@@ -143,9 +143,26 @@ static void field(const char *name, struct span s)
 static void text_field(const char *title, struct json_value row,
 		       const char *name)
 {
-	char buf[2048];
+	struct json_value v;
 
-	field(title, ask_text(row, name, buf, sizeof(buf)));
+	if (ask_field(row, name, &v) && v.kind == JSON_STRING)
+		field(title, ask_value(v));
+}
+
+static void print_properties(struct json_value all)
+{
+	struct json_value pair, v;
+	size_t at = 0;
+
+	while (json_next(all, &at, NULL, &pair)) {
+		size_t in = 0;
+
+		printf("%-14s ", "property");
+		for (int i = 0; json_next(pair, &in, NULL, &v); i++) {
+			cmd_print_safe(ask_value(v));
+			fputs(i ? "\n" : " = ", stdout);
+		}
+	}
 }
 
 static void print_times(struct json_value row, bool utc)
@@ -181,8 +198,8 @@ static void show_letter(struct ask *k, struct json_value row)
 				  : span_str("- (it has none)"));
 	text_field("topic", row, "topic");
 	text_field("content type", row, "content_type");
-	if (ask_field(row, "properties", &v) && !span_is(v.raw, "[]"))
-		field("properties", v.raw);
+	if (ask_field(row, "properties", &v))
+		print_properties(v);
 	text_field("kind", row, "kind");
 	text_field("first type", row, "first_type");
 	text_field("last type", row, "last_type");

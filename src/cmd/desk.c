@@ -50,14 +50,55 @@ static void on_end(void *arg UNUSED, void *answer)
 	free(w);
 }
 
-void desk_open(struct daemon *d)
+enum err desk_check(const struct config *c, struct err_detail *why)
+{
+	struct err_detail d = { "" };
+	enum err e = server_check(c->store.socket, &d);
+
+	return e ? err_say(why, ERR_CONFIG, "%s:%d: %s", c->file,
+			   c->store.socket_line, d.text) : OK;
+}
+
+static enum err open_server(struct daemon *d, struct err_detail *why)
 {
 	const struct server_events ev = { d, on_request, on_page, on_end };
-	struct err_detail why = { "" };
 
-	if (server_open(d->config->store.socket, &ev, &d->server, &why))
-		log_err("socket.failed", "why=\"%s\" action=run_without",
-			why.text);
+	return server_open(d->config->store.socket, &ev, &d->server, why);
+}
+
+/* One line when operators find it no more, and one when they do again. */
+static void tell(struct daemon *d, enum err e, const struct err_detail *why)
+{
+	if (e && !d->desk_shut)
+		log_err("socket.failed", "why=\"%s\" action=retry in_ms=%d",
+			why->text, SERVER_LOOK_MS);
+	else if (!e)
+		log_warn("socket.again", "path=%s", d->config->store.socket);
+	d->desk_shut = e;
+}
+
+void desk_open(struct daemon *d)
+{
+	struct err_detail why = { "" };
+	enum err e = open_server(d, &why);
+
+	if (e)
+		tell(d, e, &why);
+}
+
+void desk_look(struct daemon *d, int64_t boot_ms)
+{
+	struct err_detail why = { "" };
+	bool again = true;
+	enum err e;
+
+	if (boot_ms < d->desk_look_ms)
+		return;
+	d->desk_look_ms = boot_ms + SERVER_LOOK_MS;
+	e = d->server ? server_look(d->server, &again, &why)
+		      : open_server(d, &why);
+	if (e || again)
+		tell(d, e, &why);
 }
 
 void desk_close(struct daemon *d)

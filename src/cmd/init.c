@@ -23,7 +23,7 @@ static enum err make_parents(char *path, struct err_detail *why)
 			return err_say(why, ERR_CREATE,
 				       "%s: cannot create: %s; name another "
 				       "folder: mqonce init DIR",
-				       path, strerror(errno));
+				       path, err_system(errno));
 		*p = '/';
 	}
 	return OK;
@@ -44,7 +44,7 @@ static enum err write_file(const char *path, const char *text,
 		return err_say(why, ERR_CREATE,
 			       "%s: cannot create: %s; name another folder: "
 			       "mqonce init DIR",
-			       path, strerror(errno));
+			       path, err_system(errno));
 	errno = ENOSPC; /* unless the call knows better */
 	if (write(fd, text, n) != (ssize_t)n) {
 		int err_no = errno;
@@ -53,7 +53,7 @@ static enum err write_file(const char *path, const char *text,
 		return err_say(why, err_no == ENOSPC ? ERR_FULL : ERR_IO,
 			       "%s: cannot write: %s; nothing is left of it, "
 			       "try again when it can be",
-			       path, strerror(err_no));
+			       path, err_system(err_no));
 	}
 	printf("wrote   %s\n", path);
 	return OK;
@@ -124,7 +124,7 @@ enum err cmd_init(const struct command_args *a, struct err_detail *why)
 	}
 	if (!realpath(dir, full))
 		return err_say(why, ERR_CREATE, "%s: %s; name another folder",
-			       dir, strerror(errno));
+			       dir, err_system(errno));
 	e = write_all(full, conf, why);
 	if (!e)
 		printf("next    edit %s/%s, then: mqonce check -c %s/%s\n",

@@ -16,6 +16,8 @@ struct pull {
 	char *ids;		/* of the whole letters, with commas */
 	size_t ids_len, ids_size;
 	int64_t under_way, n;
+	int err_no;		/* of the write that failed */
+	char member[16];	/* open in the file; "" for none */
 };
 
 static enum err note_id(struct pull *p)
@@ -38,23 +40,63 @@ static enum err note_id(struct pull *p)
 	return OK;
 }
 
-/* A letter's row without its end, then its payload in pieces, then the end. */
+/* Properties are JSON, the others are text. */
+static void open_member(struct pull *p, const char *name)
+{
+	if (!strcmp(p->member, name))
+		return;
+	if (*p->member && strcmp(p->member, "properties"))
+		putc('"', p->file);
+	snprintf(p->member, sizeof(p->member), "%s", name);
+	if (*name)
+		fprintf(p->file, ",\"%s\":%s", name,
+			strcmp(name, "properties") ? "\"" : "");
+}
+
+static void write_piece(struct pull *p, struct json_value row)
+{
+	struct json_value text;
+	struct span s = { 0 };
+	char name[sizeof(p->member)];
+
+	if (!ask_text(row, "member", name, sizeof(name)).data)
+		return;
+	open_member(p, name);
+	if (ask_field(row, "text", &text))
+		s = strcmp(name, "properties") ? text.raw : ask_value(text);
+	fwrite(s.data, 1, s.len, p->file);
+}
+
+static enum err check_written(struct pull *p)
+{
+	if (!ferror(p->file))
+		return OK;
+	p->err_no = errno;
+	return ERR_IO;
+}
+
+/* A letter's row without its end, then what is long in pieces, then the end. */
 static enum err write_row(struct ask *k, struct json_value row)
 {
 	struct pull *p = k->arg;
 	struct json_value v, last;
+	enum err e;
 
-	if (!ask_field(row, "payload_base64", &v)) {
+	if (ask_field(row, "member", &v)) {
+		write_piece(p, row);
+	} else if (!ask_field(row, "payload_base64", &v)) {
 		p->under_way = ask_number(row, "id");
-		fprintf(p->file, "%.*s,\"payload_base64\":\"",
-			(int)row.raw.len - 1, row.raw.data);
-		return ferror(p->file) ? ERR_IO : OK;
+		fwrite(row.raw.data, 1, row.raw.len - 1, p->file);
+	} else {
+		open_member(p, "payload_base64");
+		fwrite(v.raw.data, 1, v.raw.len, p->file);
 	}
-	fwrite(v.raw.data, 1, v.raw.len, p->file);
 	if (!ask_field(row, "last", &last) || !span_is(last.raw, "true"))
-		return ferror(p->file) ? ERR_IO : OK;
-	fputs("\"}\n", p->file);
-	return ferror(p->file) ? ERR_IO : note_id(p);
+		return check_written(p);
+	open_member(p, "");
+	fputs("}\n", p->file);
+	e = check_written(p);
+	return e ? e : note_id(p);
 }
 
 static enum err sync_folder(const char *path)
@@ -65,6 +107,27 @@ static enum err sync_folder(const char *path)
 	snprintf(copy, sizeof(copy), "%s", path);
 	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 || fsync(fd) ? ERR_IO : OK;
+}
+
+static enum err cannot_write(const char *file, int err_no,
+			     struct err_detail *why)
+{
+	return err_say(why, err_no == ENOSPC ? ERR_FULL : ERR_IO,
+		       "%s: %s; nothing was taken", file, err_system(err_no));
+}
+
+static enum err fill(struct ask *k, struct pull *p, const char *draft,
+		     struct err_detail *why)
+{
+	enum err e = ask_send(k, why);
+
+	if (p->err_no)
+		e = cannot_write(draft, p->err_no, why);
+	if (!e && (fflush(p->file) || fsync(fileno(p->file))))
+		e = cannot_write(draft, errno, why);
+	if (fclose(p->file) && !e)
+		e = cannot_write(draft, errno, why);
+	return e;
 }
 
 /* Under another name until it is whole and on the disk. */
@@ -83,19 +146,11 @@ static enum err copy(struct ask *k, struct pull *p, const char *path,
 	p->file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!p->file)
 		return err_say(why, ERR_CREATE, "%s: %s", draft,
-			       strerror(errno));
-	e = ask_send(k, why);
-	if (!e && (fflush(p->file) || fsync(fileno(p->file)) ||
-		   ferror(p->file)))
-		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", draft,
-			    strerror(errno));
-	if (fclose(p->file) && !e)
-		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", draft,
-			    strerror(errno));
-	if (!e && (rename(draft, path) || sync_folder(path)))
-		e = err_say(why, ERR_IO, "%s: %s; nothing was taken", path,
-			    strerror(errno));
-	if (e)
+			       err_system(errno));
+	e = fill(k, p, draft, why);
+	if (!e && p->n && (rename(draft, path) || sync_folder(path)))
+		e = cannot_write(path, errno, why);
+	if (e || !p->n)
 		unlink(draft);
 	return e;
 }
@@ -162,9 +217,13 @@ enum err cmd_dead_pull(const struct command_args *a, struct err_detail *why)
 	}
 	if (!e)
 		e = mark(&k, &p, path, why);
-	if (!e)
+	if (!e && p.n)
 		printf("pulled %" PRId64 " letters to %s; they are discarded "
 		       "here: purge or restore them\n", p.n, path);
+	else if (!e)
+		printf("no letter to pull; `mqonce dead list --state "
+		       "discarded` has those that were pulled before, `dead "
+		       "show` says where one is\n");
 	free(p.ids);
 	ask_close(&k);
 	return e;

@@ -66,7 +66,8 @@ enum err cmd_job_resume(const struct command_args *a, struct err_detail *why)
 /* dead replay */
 
 struct made {			/* what the owner said */
-	int64_t job, taken, matched, skipped;
+	int64_t job, taken, matched, skipped, in_job, stale;
+	char row[160];
 };
 
 static enum err keep_made(struct ask *k, struct json_value row)
@@ -78,7 +79,10 @@ static enum err keep_made(struct ask *k, struct json_value row)
 		.taken = ask_number(row, "taken"),
 		.matched = ask_number(row, "matched"),
 		.skipped = ask_number(row, "skipped"),
+		.in_job = ask_number(row, "in_job"),
+		.stale = ask_number(row, "stale"),
 	};
+	snprintf(m->row, sizeof(m->row), "%.*s", SPAN_FMT(row.raw));
 	return OK;
 }
 
@@ -167,7 +171,15 @@ static enum err look(const struct command_args *a, int64_t job,
 	return e;
 }
 
-static enum err wait(const struct command_args *a, int64_t job,
+static void print_result(int64_t job, const struct progress *p)
+{
+	printf("%sjob %" PRId64 " %s: %" PRId64 " done, %" PRId64 " failed, %"
+	       PRId64 " suppressed\n", isatty(STDOUT_FILENO) ? "\n" : "", job,
+	       p->state, p->ended - p->failed - p->suppressed, p->failed,
+	       p->suppressed);
+}
+
+static enum err wait(const struct command_args *a, int64_t job, bool talk,
 		     struct err_detail *why)
 {
 	const struct timespec pause = { 0, POLL_MS * 1000000L };
@@ -177,17 +189,15 @@ static enum err wait(const struct command_args *a, int64_t job,
 
 	while (!e && !strcmp(p.state, "running")) {
 		e = look(a, job, &p, why);
-		if (!e)
+		if (!e && talk)
 			print_progress(&p, started);
 		if (!e && !strcmp(p.state, "running"))
 			nanosleep(&pause, NULL);
 	}
 	if (e)
 		return e;
-	printf("%sjob %" PRId64 " %s: %" PRId64 " done, %" PRId64 " failed, %"
-	       PRId64 " suppressed\n", isatty(STDOUT_FILENO) ? "\n" : "", job,
-	       p.state, p.ended - p.failed - p.suppressed, p.failed,
-	       p.suppressed);
+	if (talk)
+		print_result(job, &p);
 	return p.failed ? err_say(why, ERR_NO, "%" PRId64 " letters failed "
 				  "again; `mqonce dead list` shows them",
 				  p.failed) : OK;
@@ -265,60 +275,118 @@ static enum err run_here(const struct config *c, int64_t job,
 	return e;
 }
 
-static enum err confirm(struct ask *k, struct made *m, struct err_detail *why)
+/* Sends the request; its one row is kept, and printed if it is for programs. */
+static enum err send(struct ask *k, struct made *m, bool print,
+		     struct err_detail *why)
 {
-	char question[64];
-	bool dry = ask_get(k, "dry-run");
+	enum ask_format format = k->format;
 	enum err e;
 
-	if (ask_get(k, "yes") && !dry)
-		return OK;
+	k->format = ASK_TABLE;
+	k->rows = 0;
+	e = ask_send(k, why);
+	k->format = format;
+	if (!e && print && format != ASK_TABLE) {
+		e = ask_print_row(k, span_str(m->row));
+		ask_print_end(k);
+	}
+	return e;
+}
+
+static void print_left_out(const struct made *m)
+{
+	if (m->in_job)
+		printf(", %" PRId64 " left out: in another open job, see "
+		       "`mqonce job list`", m->in_job);
+	if (m->skipped > m->in_job)
+		printf(", %" PRId64 " left out: without a payload",
+		       m->skipped - m->in_job);
+	putchar('\n');
+}
+
+/* What there is to know before the question. */
+static void print_plan(const struct made *m, bool dry)
+{
+	if (dry || m->skipped) {
+		printf("would replay %" PRId64, m->matched);
+		print_left_out(m);
+	}
+	if (m->stale)
+		printf("%" PRId64 " of them are older than the last value of "
+		       "their order key: `stale` of the group says what "
+		       "becomes of them, without it they have no effect\n",
+		       m->stale);
+}
+
+static void print_none(const struct made *m)
+{
+	fputs(m->skipped ? "no letter is replayed" : "no letter matched", stdout);
+	print_left_out(m);
+}
+
+static enum err plan(struct ask *k, struct made *m, bool dry,
+		     struct err_detail *why)
+{
+	enum err e;
+
 	ask_unset(k, "dry-run");
 	e = ask_set(k, "dry-run", "", why);
 	if (!e)
-		e = ask_send(k, why);
+		e = send(k, m, dry, why);
 	ask_unset(k, "dry-run");
-	k->rows = 0;
-	if (e)
+	if (!e && k->format == ASK_TABLE)
+		print_plan(m, dry);
+	return e;
+}
+
+static enum err confirm(struct ask *k, struct made *m, struct err_detail *why)
+{
+	char question[64];
+	enum err e = plan(k, m, false, why);
+
+	if (e || !m->matched)
 		return e;
-	if (dry) {
-		printf("would replay %" PRId64 "\n", m->matched);
-		return ERR_NO;		/* that is all */
-	}
 	snprintf(question, sizeof(question), "replay %" PRId64 " letters?",
 		 m->matched);
 	return cmd_confirm(question, false, why);
 }
 
+static enum err follow(struct ask *k, const struct command_args *a,
+		       int64_t job, struct err_detail *why)
+{
+	enum err e = OK;
+
+	fflush(stdout);
+	if (!k->owned)
+		e = run_here(k->config, job, why);
+	return e ? e : wait(a, job, k->format == ASK_TABLE, why);
+}
+
 static enum err replay(struct ask *k, const struct command_args *a,
 		       struct err_detail *why)
 {
-	bool waits = ask_get(k, "wait");
-	bool dry = ask_get(k, "dry-run");
+	bool waits = ask_get(k, "wait"), table = k->format == ASK_TABLE;
 	struct made m = { 0 };
-	enum err e;
+	enum err e = OK;
 
 	k->arg = &m;
 	ask_unset(k, "wait");
-	e = confirm(k, &m, why);
-	if (dry)
-		return e == ERR_NO ? OK : e;
+	if (ask_get(k, "dry-run"))
+		return plan(k, &m, true, why);
+	if (!ask_get(k, "yes"))
+		e = confirm(k, &m, why);
 	ask_unset(k, "yes");
 	if (!e)
-		e = ask_send(k, why);
+		e = send(k, &m, true, why);
 	if (e)
 		return e;
-	printf("job %" PRId64 ": %" PRId64 " letters", m.job, m.taken);
-	if (m.skipped)
-		printf(", %" PRId64 " left out (in another open job, see "
-		       "`mqonce job list`, or without a payload)", m.skipped);
-	putchar('\n');
-	if (!waits)
-		return OK;
-	fflush(stdout);
-	if (!k->owned)
-		e = run_here(k->config, m.job, why);
-	return e ? e : wait(a, m.job, why);
+	if (table && m.job) {
+		printf("job %" PRId64 ": %" PRId64 " letters", m.job, m.taken);
+		print_left_out(&m);
+	} else if (table) {
+		print_none(&m);
+	}
+	return waits && m.job ? follow(k, a, m.job, why) : OK;
 }
 
 enum err cmd_dead_replay(const struct command_args *a, struct err_detail *why)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/parse.h"
 
 void rows_init(struct rows *r, char *buf, size_t room)
 {
@@ -45,6 +46,11 @@ void row_text(struct rows *r, const char *name, struct span v)
 	else if (!r->full &&
 		 !json_put_string(r->buf, r->room, &r->len, v))
 		r->full = true;
+}
+
+void row_text_cut(struct rows *r, const char *name, struct span v)
+{
+	row_text(r, name, utf8_cut(v, ROW_TEXT_SHOWN));
 }
 
 void row_int(struct rows *r, const char *name, int64_t v)

@@ -20,6 +20,9 @@ void rows_init(struct rows *r, char *buf, size_t room);
 
 void row_begin(struct rows *r);
 void row_text(struct rows *r, const char *name, struct span v); /* absent: null */
+/* Only as much of it as a list shows. */
+#define ROW_TEXT_SHOWN	((size_t)2048)
+void row_text_cut(struct rows *r, const char *name, struct span v);
 void row_int(struct rows *r, const char *name, int64_t v);
 void row_bool(struct rows *r, const char *name, bool v);
 void row_raw(struct rows *r, const char *name, struct span json);

@@ -27,7 +27,7 @@ static void limit_memory(const struct config *c)
 #ifndef __SANITIZE_ADDRESS__	/* whose shadow is larger than any limit */
 	if (setrlimit(RLIMIT_DATA, &r))
 		log_warn("memory.limit", "why=\"%s\" action=continue",
-			 strerror(errno));
+			 err_system(errno));
 #else
 	(void)r;
 #endif
@@ -37,9 +37,11 @@ static void limit_memory(const struct config *c)
 static enum err try_config(struct daemon *d, const struct config *c,
 			   struct err_detail *why)
 {
-	enum err e = cmd_prepare_all(c, NULL, why);
+	enum err e = desk_check(c, why);
 
-	if (strcmp(c->store.path, d->config->store.path))
+	if (!e)
+		e = cmd_prepare_all(c, NULL, why);
+	if (e || strcmp(c->store.path, d->config->store.path))
 		return e;
 	if (!e)
 		e = sql_schema_check(d->store, c->store.schema, why);
@@ -91,6 +93,13 @@ static enum err work(struct daemon *d, const struct command_args *a,
 	return OK;
 }
 
+static void warn_unconfigured(struct span name)
+{
+	log_warn("group.unconfigured", "group=%.*s why=\"it has records in the "
+		 "store\" action=keep: rename it to the name it has now, or "
+		 "drop it", SPAN_FMT(name));
+}
+
 static enum err serve(struct daemon *d, const struct command_args *a,
 		      struct err_detail *why)
 {
@@ -101,6 +110,8 @@ static enum err serve(struct daemon *d, const struct command_args *a,
 			 d->config->store.path,
 			 (long long)store_epoch(d->store),
 			 d->config->groups_len);
+		/* Only for people: what fails here fails again below. */
+		(void)!cmd_unconfigured(d->store, d->config, warn_unconfigured);
 		desk_open(d);
 		notify_send("READY=1");
 		e = work(d, a, why);
@@ -138,8 +149,7 @@ static enum err open_loop(struct loop **ret_loop, int *ret_signal_fd,
 	if (!e)
 		e = link_library_init();
 	if (e)
-		return err_say(why, e, "cannot start: %s; are there limits on "
-			       "open files (ulimit -n)?", strerror(errno));
+		return err_say(why, e, "cannot start: %s", err_system(errno));
 	return OK;
 }
 
@@ -158,6 +168,8 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 
 	if (!e)
 		e = cmd_load_config(a, &c, why);
+	if (!e)
+		e = desk_check(c, why);
 	if (!e)
 		e = open_loop(&loop, &signal_fd, why);
 	while (!e && again) {

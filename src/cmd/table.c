@@ -94,7 +94,11 @@ void table_cell(struct table *t, struct span s)
 		    TEXT_SIZE - t->text_len < t->columns_len * CELL_SIZE))
 		table_print(t);
 	to = t->text + t->text_len;
-	t->text_len += cmd_safe(to, CELL_SIZE, s) + 1;
+	n = (unsigned)cmd_safe(to, CELL_SIZE - 1, s);
+	if (s.len >= CELL_SIZE - 1)
+		to[n++] = '~';
+	to[n] = '\0';
+	t->text_len += n + 1;
 	t->cell[t->cells_len++] = to;
 	n = characters(to);
 	if (!t->headed && n > t->width[at])

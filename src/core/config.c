@@ -212,11 +212,22 @@ static struct config *config_new(size_t text_bytes)
 	return c;
 }
 
+const struct group_config *config_group(const struct config *c,
+					struct span name)
+{
+	for (unsigned i = 0; i < c->groups_len; i++)
+		if (span_is(name, c->groups[i].name))
+			return &c->groups[i];
+	return NULL;
+}
+
 static enum err default_socket(struct parser *p)
 {
 	struct store_config *s = &p->c->store;
+	const struct scope *in = &p->fixed[SECTION_STORE];
 	char path[4096];
 
+	s->socket_line = config_line(in, s->socket ? "socket" : "path");
 	if (s->socket)
 		return OK;
 	snprintf(path, sizeof(path), "%s.sock", s->path);

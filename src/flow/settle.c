@@ -324,6 +324,9 @@ static enum err run_replay(struct batch *b, struct work *w, bool conflict,
 	b->wrote = true;
 	if (is_spoilt(b, w, &r, ret_how))
 		return OK;
+	e = r.full ? is_stores_fault(b) : OK;
+	if (e)
+		return e;
 	return carry_out_replay(b, w, &(struct run){ r, clock_boot_ms() -
 							 before }, conflict);
 }

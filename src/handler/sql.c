@@ -84,7 +84,7 @@ static enum err find_files(const char *pattern, glob_t *ret_files,
 		return OK;
 	return err_say(why, ERR_INPUT, "%s: [store] schema matches no file%s%s; "
 		       "make one there, or change the pattern", pattern,
-		       errno ? ": " : "", errno ? strerror(errno) : "");
+		       errno ? ": " : "", errno ? err_system(errno) : "");
 }
 
 enum err sql_schema_check(struct store *st, const char *pattern,

@@ -41,7 +41,7 @@ static enum err read_password(const char *file, char buf[PASSWORD_SIZE],
 		return err_say(why, ERR_CONFIG,
 			       "password_file %s: %s: make it a file that this "
 			       "user can read",
-			       file, strerror(errno));
+			       file, err_system(errno));
 	buf[n] = '\0';
 	if (n == PASSWORD_SIZE - 1 && !strpbrk(buf, "\r\n"))
 		return err_say(

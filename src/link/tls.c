@@ -116,7 +116,7 @@ static enum err check_readable(const char *key, const char *file,
 
 	if (fd < 0)
 		return err_say(why, ERR_CONFIG, "%s %s: %s: " CERT_HINT, key,
-			       file, strerror(errno));
+			       file, err_system(errno));
 	return OK;
 }
 

@@ -85,7 +85,7 @@ static const char *system_cause(const struct link *l, int err_no)
 		return "No route to host: is the network up, and the host in "
 		       "url right?";
 	}
-	return strerror(err_no);
+	return err_system(err_no);
 }
 
 static const char *cause(const struct link *l, int rc, int err_no)

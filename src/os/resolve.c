@@ -101,7 +101,7 @@ static enum err start_child(struct resolve *r, struct err_detail *why)
 
 	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK))
 		return err_say(why, ERR_LINK, "cannot resolve \"%s\": pipe: %s",
-			       r->name, strerror(errno));
+			       r->name, err_system(errno));
 	r->pid = fork();
 	if (!r->pid)
 		child(r, fds[1]);
@@ -111,7 +111,7 @@ static enum err start_child(struct resolve *r, struct err_detail *why)
 		return OK;
 	r->pid = 0;
 	return err_say(why, ERR_LINK, "cannot resolve \"%s\": fork: %s",
-		       r->name, strerror(errno));
+		       r->name, err_system(errno));
 }
 
 static bool is_number(const char *host)
@@ -163,7 +163,7 @@ static enum err explain(const struct resolve *r, const struct answer *a,
 		       "cannot resolve \"%s\": %s: check the host in url and "
 		       "this machine's name server",
 		       r->name,
-		       a->gai == EAI_SYSTEM ? strerror(a->err_no)
+		       a->gai == EAI_SYSTEM ? err_system(a->err_no)
 		       : a->gai		    ? gai_strerror(a->gai)
 					    : "it has no address");
 }

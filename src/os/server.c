@@ -24,8 +24,11 @@ struct client {
 struct server {
 	struct server_events events;
 	int epoll_fd, listen_fd;
-	char path[108];
+	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
+	dev_t dev;		/* of the file at the path, while it is ours */
+	ino_t ino;
 	struct client *client[SERVER_CLIENTS];	/* NULL: free */
+	bool crowded;		/* somebody waits at the door for a place */
 };
 
 static void watch(struct server *s, int op, int fd, uint32_t events, void *ptr)
@@ -82,11 +85,15 @@ static void let_in(struct server *s, int64_t boot_ms)
 	uid_t uid;
 	int fd;
 
+	s->crowded = !place;
 	if (!place) {
 		watch_door(s, false);
 		return;
 	}
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	/* Who cannot be let in must not wake the loop either. */
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		watch_door(s, false);
 	if (fd < 0)
 		return;
 	c = may_enter(fd, &uid) ? calloc(1, sizeof(*c)) : NULL;
@@ -162,14 +169,23 @@ static void serve(struct server *s, struct client *c, uint32_t events,
 {
 	bool stay = true;
 
-	c->moved_ms = boot_ms;
-	if (c->answer)
+	if (!c->answer) {		/* all of it is to come soon */
+		stay = read_some(s, c);
+	} else {
+		c->moved_ms = boot_ms;
 		stay = events & (EPOLLERR | EPOLLHUP) ? false
 						      : write_some(s, c);
-	else if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		stay = read_some(s, c);
+	}
 	if (!stay)
 		end(s, c);
+}
+
+/* While others wait for a place, who does not use his must go sooner. */
+static int64_t patience_ms(const struct server *s, const struct client *c)
+{
+	if (!s->crowded)
+		return SERVER_PATIENCE_MS;
+	return c->answer ? SERVER_CROWDED_MS : SERVER_SILENT_MS;
 }
 
 static void dismiss_the_idle(struct server *s, int64_t boot_ms)
@@ -177,7 +193,7 @@ static void dismiss_the_idle(struct server *s, int64_t boot_ms)
 	for (int i = 0; i < SERVER_CLIENTS; i++) {
 		struct client *c = s->client[i];
 
-		if (c && boot_ms - c->moved_ms > SERVER_PATIENCE_MS)
+		if (c && boot_ms - c->moved_ms > patience_ms(s, c))
 			end(s, c);
 	}
 }
@@ -196,6 +212,11 @@ void server_turn(struct server *s, int64_t boot_ms)
 	dismiss_the_idle(s, boot_ms);
 }
 
+int64_t server_wait_ms(const struct server *s)
+{
+	return s->crowded ? SERVER_SILENT_MS : -1;
+}
+
 unsigned server_clients(const struct server *s)
 {
 	unsigned n = 0;
@@ -205,40 +226,103 @@ unsigned server_clients(const struct server *s)
 	return n;
 }
 
-/* What an owner that died left; anything else there is not ours to remove. */
-static enum err clear_place(const char *path, struct err_detail *why)
+static bool is_listening(const struct sockaddr_un *sa)
 {
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK |
+				   SOCK_CLOEXEC, 0);
+
+	return fd >= 0 && (!connect(fd, (const struct sockaddr *)sa,
+				    sizeof(*sa)) || errno == EAGAIN);
+}
+
+enum err server_check(const char *path, struct err_detail *why)
+{
+	size_t max = sizeof(((struct sockaddr_un *)0)->sun_path) - 1;
 	struct stat st;
 
-	if (lstat(path, &st))
-		return OK;		/* bind() says what is wrong */
-	if (!S_ISSOCK(st.st_mode))
+	if (strlen(path) > max)
+		return err_say(why, ERR_CREATE, "%s: longer than the %zu bytes "
+			       "that the path of a socket may have; name a "
+			       "shorter one with [store] socket", path, max);
+	if (!lstat(path, &st) && !S_ISSOCK(st.st_mode))
 		return err_say(why, ERR_CREATE, "%s: there is a file that is "
-			       "no socket; change [store] socket", path);
-	unlink(path);
+			       "no socket; remove it, or change [store] socket",
+			       path);
 	return OK;
 }
 
+/* What an owner that died left; anything else there is not ours to remove. */
+static enum err clear_place(const struct sockaddr_un *sa,
+			    struct err_detail *why)
+{
+	enum err e = server_check(sa->sun_path, why);
+
+	if (!e && is_listening(sa))
+		e = err_say(why, ERR_CREATE, "%s: another process listens "
+			    "there; change [store] socket", sa->sun_path);
+	if (!e)
+		unlink(sa->sun_path);	/* bind() says what is wrong */
+	return e;
+}
+
+static bool is_ours(const struct server *s)
+{
+	struct stat st;
+
+	return !lstat(s->path, &st) && st.st_dev == s->dev &&
+	       st.st_ino == s->ino;
+}
+
+static enum err cannot_listen(const struct server *s, struct err_detail *why)
+{
+	bool few = errno == EMFILE || errno == ENFILE;
+
+	return err_say(why, errno == EACCES ? ERR_PERM : ERR_CREATE,
+		       "%s: cannot listen: %s%s", s->path, err_system(errno),
+		       few ? "" : "; change [store] socket");
+}
+
+/* The door before this one, if any, is shut: nobody finds it any more. */
 static enum err listen_at(struct server *s, struct err_detail *why)
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	AUTO_CLOSE int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK |
+				   SOCK_CLOEXEC, 0);
+	struct stat st;
 	enum err e;
 
 	memcpy(sa.sun_path, s->path, sizeof(sa.sun_path));
-	s->listen_fd = socket(AF_UNIX,
-			      SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	e = clear_place(s->path, why);
+	if (fd < 0)
+		return cannot_listen(s, why);
+	e = clear_place(&sa, why);
 	if (e)
 		return e;
 	/* The umask is 077 already; the mode is said once more. */
-	if (s->listen_fd < 0 ||
-	    bind(s->listen_fd, (struct sockaddr *)&sa, sizeof(sa)) ||
-	    chmod(s->path, 0600) || listen(s->listen_fd, SERVER_CLIENTS))
-		return err_say(why, errno == EACCES ? ERR_PERM : ERR_CREATE,
-			       "%s: cannot listen: %s; change [store] socket",
-			       s->path, strerror(errno));
+	if (bind(fd, (struct sockaddr *)&sa, sizeof(sa)) ||
+	    chmod(s->path, 0600) || lstat(s->path, &st) ||
+	    listen(fd, SERVER_CLIENTS))
+		return cannot_listen(s, why);
+	if (s->listen_fd >= 0)
+		close(s->listen_fd);
+	s->listen_fd = fd;
+	fd = -1;
+	s->dev = st.st_dev;
+	s->ino = st.st_ino;
 	watch(s, EPOLL_CTL_ADD, s->listen_fd, EPOLLIN, NULL);
 	return OK;
+}
+
+enum err server_look(struct server *s, bool *ret_again, struct err_detail *why)
+{
+	enum err e;
+
+	*ret_again = false;
+	watch_door(s, true);		/* it may have been want of descriptors */
+	if (is_ours(s))
+		return OK;
+	e = listen_at(s, why);
+	*ret_again = !e;
+	return e;
 }
 
 enum err server_open(const char *path, const struct server_events *ev,
@@ -252,13 +336,11 @@ enum err server_open(const char *path, const struct server_events *ev,
 	s->events = *ev;
 	s->listen_fd = -1;
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if ((size_t)snprintf(s->path, sizeof(s->path), "%s", path) >=
-	    sizeof(s->path))
-		e = err_say(why, ERR_CREATE, "%s: longer than the %zu bytes of "
-			    "a socket's path", path, sizeof(s->path) - 1);
-	else if (s->epoll_fd < 0)
-		e = err_say(why, ERR_IO, "epoll: %s", strerror(errno));
-	else
+	snprintf(s->path, sizeof(s->path), "%s", path);
+	e = server_check(path, why);
+	if (!e && s->epoll_fd < 0)
+		e = err_say(why, ERR_IO, "epoll: %s", err_system(errno));
+	if (!e)
 		e = listen_at(s, why);
 	if (e) {
 		server_close(s);
@@ -277,7 +359,8 @@ void server_close(struct server *s)
 			end(s, s->client[i]);
 	if (s->listen_fd >= 0) {
 		close(s->listen_fd);
-		(void)clear_place(s->path, &(struct err_detail){ "" });
+		if (is_ours(s))
+			unlink(s->path);
 	}
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);

@@ -8,10 +8,11 @@
 #include "database.h"
 #include "store/care.h"
 
-static enum err say(struct err_detail *why, const char *file, int rc)
+static enum err say(struct store *copy, const char *file, int rc,
+		    struct err_detail *why)
 {
-	return err_say(why, store_err_code(rc), "%s: %s; no copy was kept",
-		       file, sqlite3_errstr(rc));
+	return err_say(why, store_err(copy, rc), "%s: %s; no copy was kept",
+		       file, copy->detail.text);
 }
 
 /* One step: the snapshot of one read, however many events come meanwhile. */
@@ -31,7 +32,7 @@ static enum err fill(struct store *st, const char *draft, int64_t wall_ms,
 		     struct err_detail *why)
 {
 	struct store copy = { .role = STORE_OWNER, .lock_fd = -1 };
-	int closed, rc = sqlite3_open_v2(draft, &copy.db, SQLITE_OPEN_READWRITE |
+	int rc = sqlite3_open_v2(draft, &copy.db, SQLITE_OPEN_READWRITE |
 					 SQLITE_OPEN_NOMUTEX, NULL);
 	enum err e = OK;
 
@@ -45,9 +46,11 @@ static enum err fill(struct store *st, const char *draft, int64_t wall_ms,
 		rc = sqlite3_wal_checkpoint_v2(copy.db, NULL,
 					       SQLITE_CHECKPOINT_TRUNCATE,
 					       NULL, NULL);
-	closed = sqlite3_close(copy.db);
-	rc = rc ? rc : closed;
-	return rc && !e ? say(why, draft, rc) : e;
+	if (rc)
+		e = say(&copy, draft, rc, why);
+	rc = sqlite3_close(copy.db);
+	copy.db = NULL;
+	return rc && !e ? say(&copy, draft, rc, why) : e;
 }
 
 static enum err sync_file(const char *file)
@@ -65,7 +68,7 @@ static enum err make_draft(const char *draft, struct err_detail *why)
 	fd = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_say(why, errno == EACCES ? ERR_PERM : ERR_CREATE,
-			       "%s: %s", draft, strerror(errno));
+			       "%s: %s", draft, err_system(errno));
 	close(fd);
 	return OK;
 }
@@ -90,7 +93,7 @@ enum err store_backup(struct store *st, const char *file, int64_t wall_ms,
 	if (!e && (sync_file(draft) || rename(draft, file) ||
 		   store_sync_directory(file)))
 		e = err_say(why, ERR_IO, "%s: %s; no copy was kept", file,
-			    strerror(errno));
+			    err_system(errno));
 	if (e)
 		store_remove_draft(draft);
 	return e;

@@ -32,7 +32,7 @@ enum err store_directory(struct store *st, struct err_detail *why)
 		return err_say(why, ERR_CREATE,
 			       "%s: cannot create the store's directory: %s; "
 			       "make its parent, or change [store] path",
-			       dir, strerror(errno));
+			       dir, err_system(errno));
 	return OK;
 }
 
@@ -167,20 +167,20 @@ static enum err write_draft(const char *draft, const struct store_options *o,
 	if (fd < 0)
 		return err_say(why, errno == EACCES ? ERR_PERM : ERR_CREATE,
 			       "%s: cannot create the store: %s", draft,
-			       strerror(errno));
+			       err_system(errno));
 	close(fd);
 	st.path = strdup(draft);
 	rc = sqlite3_open_v2(draft, &st.db,
 			     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
-	e = rc ? err_say(why, store_err_code(rc), "%s: %s", draft,
-			 sqlite3_errstr(rc))
+	e = rc ? err_say(why, store_err(&st, rc), "%s: %s", draft,
+			 st.detail.text)
 	       : fill_draft(&st, o, uuid, seed, why);
 	/* What the checkpoint cannot move must not be renamed without its WAL. */
 	rc = sqlite3_wal_checkpoint_v2(st.db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
 				       NULL, NULL);
 	if (!e && rc)
-		e = err_say(why, store_err_code(rc), "%s: %s", draft,
-			    sqlite3_errstr(rc));
+		e = err_say(why, store_err(&st, rc), "%s: %s", draft,
+			    st.detail.text);
 	rc = sqlite3_close(st.db);
 	if (!e && rc)
 		e = err_say(why, store_err_code(rc), "%s: %s", draft,
@@ -208,10 +208,10 @@ static enum err create(struct store *st, const struct store_options *o,
 	e = write_draft(draft, o, uuid, seed, why);
 	if (!e && rename(draft, st->path))
 		e = err_say(why, ERR_CREATE, "%s: %s", st->path,
-			    strerror(errno));
+			    err_system(errno));
 	if (!e && store_sync_directory(st->path))
 		e = err_say(why, ERR_IO, "%s: cannot sync its directory: %s",
-			    st->path, strerror(errno));
+			    st->path, err_system(errno));
 	if (e)
 		store_remove_draft(draft);
 	return e;
@@ -231,13 +231,17 @@ static enum err cannot_open(const struct store *st, struct err_detail *why)
 	case EACCES:
 		return err_say(why, ERR_PERM, "%s: %s; run this as the "
 			       "daemon's user or as root", st->path,
-			       strerror(errno));
+			       err_system(errno));
 	case ENOTDIR:
 		return err_say(why, ERR_CREATE, "%s: %s; change [store] path",
-			       st->path, strerror(errno));
+			       st->path, err_system(errno));
+	case EMFILE:
+	case ENFILE:
+		return err_say(why, ERR_IO, "%s: %s", st->path,
+			       err_system(errno));
 	default:
 		return err_say(why, ERR_IO, "%s: %s; check the disk", st->path,
-			       strerror(errno));
+			       err_system(errno));
 	}
 }
 
@@ -267,7 +271,7 @@ enum err store_inspect(struct store *st, const struct store_options *o,
 	n = read(fd, h, sizeof(h));
 	if (n < 0)
 		return err_say(why, ERR_IO, "%s: %s", st->path,
-			       strerror(errno));
+			       err_system(errno));
 	if (n < (ssize_t)sizeof(h))
 		return err_say(why, ERR_CORRUPT,
 			       "%s: the file is cut short (%d bytes); `mqonce "

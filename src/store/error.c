@@ -31,10 +31,25 @@ enum err store_err_code(int rc)
 	}
 }
 
+/* Of a COMMIT that failed SQLite keeps the number with the WAL's file only. */
+static int system_errno(sqlite3 *db)
+{
+	int op = SQLITE_FCNTL_JOURNAL_POINTER, n = sqlite3_system_errno(db);
+	sqlite3_file *wal = NULL;
+
+	if (n || !db)
+		return n;
+	if (!sqlite3_file_control(db, "main", op, &wal) && wal && wal->pMethods)
+		(void)wal->pMethods->xFileControl(wal,
+						  SQLITE_FCNTL_LAST_ERRNO, &n);
+	return n;
+}
+
 /* The library's words, but for those that could quote an operator's data. */
 enum err store_err(struct store *st, int rc)
 {
 	enum err e = store_err_code(rc);
+	int err_no;
 
 	if (!e)
 		return OK;
@@ -44,10 +59,10 @@ enum err store_err(struct store *st, int rc)
 		st->data_version = 0;
 	err_say(&st->detail, e, "%s (SQLite %d)", sqlite3_errstr(rc), rc);
 	/* An error of the system below says more than SQLite's own word. */
-	if (e == ERR_IO && sqlite3_system_errno(st->db))
+	err_no = e == ERR_IO ? system_errno(st->db) : 0;
+	if (err_no)
 		err_say(&st->detail, e, "%s (SQLite %d, errno %d: %s)",
-			sqlite3_errstr(rc), rc, sqlite3_system_errno(st->db),
-			strerror(sqlite3_system_errno(st->db)));
+			sqlite3_errstr(rc), rc, err_no, err_system(err_no));
 	return e;
 }
 

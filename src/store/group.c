@@ -74,12 +74,16 @@ static enum err update(struct store *st, const struct group_config *g,
 	return stmt_exec_one(st, q);
 }
 
-static enum err has_records(struct store *st, int64_t group_no, int64_t *ret_v)
+enum err group_has_records(struct store *st, int64_t group_no, bool *ret_has)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_GROUP_HAS_RECORDS);
+	int64_t v = 0;
+	enum err e;
 
 	bind_int(q, 1, group_no);
-	return stmt_int(st, q, ret_v);
+	e = stmt_int(st, q, &v);
+	*ret_has = v;
+	return e;
 }
 
 enum err group_find(struct store *st, const char *name,
@@ -109,11 +113,11 @@ enum err group_check(struct store *st, const struct group_config *g,
 		     struct err_detail *why)
 {
 	struct known k = { .found = false };
-	int64_t records = 0;
+	bool records = false;
 	enum err e = look_up(st, g, &k);
 
 	if (!e && k.found && !k.same_identity)
-		e = has_records(st, k.record.group_no, &records);
+		e = group_has_records(st, k.record.group_no, &records);
 	if (e)
 		return err_say(why, e, "[group %s]: %s", g->name,
 			       store_detail(st));
@@ -125,7 +129,7 @@ enum err group_register(struct store *st, const struct group_config *g,
 			struct err_detail *why)
 {
 	struct known k = { .found = false };
-	int64_t records = 0;
+	bool records = false;
 	enum err e = look_up(st, g, &k);
 
 	if (!e && !k.found)
@@ -134,7 +138,7 @@ enum err group_register(struct store *st, const struct group_config *g,
 		 k.ttl_ms == g->ttl_ms)
 		goto done;
 	else if (!e) {
-		e = has_records(st, k.record.group_no, &records);
+		e = group_has_records(st, k.record.group_no, &records);
 		if (!e && records && !k.same_identity && !accept)
 			return refuse(g, why);
 		if (!k.same_fingerprint || !k.same_identity)

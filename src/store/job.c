@@ -32,6 +32,18 @@ enum err job_add(struct store *st, int64_t job_id, int64_t letter_id,
 	return e;
 }
 
+enum err job_has(struct store *st, int64_t letter_id, bool *ret_has)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_JOB_HAS);
+	int64_t v = 0;
+	enum err e;
+
+	bind_int(q, 1, letter_id);
+	e = stmt_int(st, q, &v);
+	*ret_has = v;
+	return e;
+}
+
 static enum err move_item(struct store *st, int64_t job_id, int64_t letter_id,
 			  const char *from, const char *to)
 {

@@ -406,8 +406,8 @@ enum err letter_purge(struct store *st, int64_t id, int64_t now_ms)
 				   "discarded");
 }
 
-enum err letter_show(struct store *st, int64_t id, letter_row_fn *row_fn,
-		     void *arg)
+static enum err show(struct store *st, int64_t id, struct arena *a,
+		     letter_row_fn *row_fn, void *arg)
 {
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_LETTER_SHOW);
 	bool row;
@@ -425,5 +425,21 @@ enum err letter_show(struct store *st, int64_t id, letter_row_fn *row_fn,
 
 	l.event.payload = col_blob(q, 25);
 	l.event.oversize = !l.event.payload.data;
-	return row_fn(arg, &l);
+	l.event.correlation = col_blob(q, 26);
+	l.group_no = col_int(q, 27);
+	if (a)
+		e = props_decode(l.properties_text, a, &l.event);
+	return e ? e : row_fn(arg, &l);
+}
+
+enum err letter_show(struct store *st, int64_t id, letter_row_fn *row_fn,
+		     void *arg)
+{
+	return show(st, id, NULL, row_fn, arg);
+}
+
+enum err letter_event(struct store *st, int64_t id, struct arena *a,
+		      letter_row_fn *row_fn, void *arg)
+{
+	return show(st, id, a, row_fn, arg);
 }

@@ -144,8 +144,8 @@ static enum err open_database(struct store *st, const struct store_options *o,
 	enum err e;
 
 	if (rc)
-		return err_say(why, store_err_code(rc), "%s: %s", st->path,
-			       sqlite3_errstr(rc));
+		return err_say(why, store_err(st, rc), "%s: %s", st->path,
+			       st->detail.text);
 	if (st->role == STORE_READER)
 		sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
 				  NULL);

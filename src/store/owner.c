@@ -30,7 +30,7 @@ enum err owner_lock(struct store *st, struct err_detail *why)
 	if (fd < 0)
 		return err_say(why, errno == EACCES ? ERR_PERM : ERR_CREATE,
 			       "%s: cannot create the lock file: %s%s", path,
-			       strerror(errno), errno == EACCES
+			       err_system(errno), errno == EACCES
 			       ? "; run this as the daemon's user or as root"
 			       : "");
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0) {

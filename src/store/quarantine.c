@@ -39,11 +39,11 @@ static enum err move_all(const char *from, const char *to,
 		if (rename(a, b) && errno != ENOENT)
 			return err_say(why, errno == EACCES ? ERR_PERM : ERR_IO,
 				       "%s: %s; ask again to move the rest", a,
-				       strerror(errno));
+				       err_system(errno));
 	}
 	if (store_sync_directory(from))
 		return err_say(why, ERR_IO, "%s: cannot sync its directory: %s",
-			       from, strerror(errno));
+			       from, err_system(errno));
 	return OK;
 }
 
@@ -70,7 +70,7 @@ enum err store_quarantine(const char *path, const char *stamp, char *ret_name,
 		return errno == EACCES
 			       ? err_say(why, ERR_PERM, "%s: %s; run this as "
 					 "the daemon's user or as root", path,
-					 strerror(errno))
+					 err_system(errno))
 			       : err_say(why, ERR_NO, "%s: there is no store",
 					 path);
 	st.path = strdup(path);

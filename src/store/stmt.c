@@ -318,8 +318,8 @@ static const struct {
 		"DELETE FROM once_job_item WHERE letter_id = ?1"
 		" AND state <> 'running'" },
 
-	[STMT_LETTER_SHOW] = { 1, 26,
-		"SELECT " LETTER_COLUMNS ", l.payload"
+	[STMT_LETTER_SHOW] = { 1, 28,
+		"SELECT " LETTER_COLUMNS ", l.payload, l.correlation, l.group_no"
 		" FROM once_dead_letter AS l"
 		" JOIN once_group AS g USING (group_no) WHERE l.id = ?1" },
 
@@ -367,6 +367,10 @@ static const struct {
 		" AND (payload IS NOT NULL OR ?3 IS NOT NULL)"
 		" AND EXISTS (SELECT 1 FROM once_job AS j"
 		" WHERE j.id = ?1 AND j.state = 'stopped')" },
+
+	[STMT_JOB_HAS] = { 1, 1,
+		"SELECT EXISTS (SELECT 1 FROM once_job_item WHERE letter_id = ?1"
+		" AND state IN ('waiting', 'running'))" },
 
 	[STMT_JOB_ITEM_MOVE] = { 4, 0,
 		"UPDATE once_job_item SET state = ?4"

@@ -251,6 +251,9 @@ static void a_socket_path_too_long_is_as_none(void **state UNUSED)
 	free(conf);
 	says("dead list", 0, "broken");
 	says("dead discard 1 --yes", 0, "discard: 1");
+	says("check", 78, "mqonce.conf:2: /tmp/s");
+	says("check", 78, "longer than the 107 bytes");
+	says("run", 78, "longer than the 107 bytes");
 }
 
 static void a_plan_counts_no_more_than_max(void **state UNUSED)
@@ -285,14 +288,14 @@ static void a_letter_too_long_to_list_hides_no_other(void **state UNUSED)
 	fill(topic + 2, sizeof(topic) - 3, '"');
 	gateway_publish(g, topic, &huge, 1);
 	gateway_wait(g, "SELECT count(*) FROM once_dead_letter", 501, 10000);
-	says("dead list --max 2", 0, "t/\\\"\\\"");
+	says("dead list --max 2", 0, "t/\"\"\"");
 	says("dead list --csv", 0, "\n1,\"open\",");
 	says("dead show 501 --payload", 0, "bad");
 	says("dead summary", 0, "501  in all");
 	says("dead summary --ndjson", 0, "type_number_0\"");
 	says("dead summary --ndjson", 0, "type_number_499\"");
 	snprintf(args, sizeof(args), "dead pull --max 9 --out %s/p", g->dir);
-	says(args, 65, "larger than an answer");
+	says(args, 0, "pulled 9 letters");
 }
 
 /* Ticks of processor time that the daemon has used. */
@@ -339,9 +342,10 @@ static void a_file_in_the_sockets_place_is_kept(void **state UNUSED)
 
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 	gateway_file(g, "store/s.db.sock", "precious");
-	gateway_up(g);
-	gateway_wait_log(g, "no socket; change [store] socket", 1, 5000);
-	assert_int_equal(gateway_end(g, SIGTERM), 0);
+	says("check", 78, "mqonce.conf:2: ");
+	says("check", 78, "no socket; remove it, or change [store] socket");
+	says("run", 78, "mqonce.conf:2: ");
+	says("run", 78, "no socket; remove it, or change [store] socket");
 	snprintf(path, sizeof(path), "%s/store/s.db.sock", g->dir);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, 8);
