@@ -55,6 +55,9 @@ FAKES		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/fakes/fake_*.c))
 SUPPORT		:= $(patsubst %.c,$(B)/%.o,$(filter-out tests/fakes/fake_%, \
 		   $(wildcard tests/fakes/*.c tests/support/*.c)))
 BENCH		:= $(addprefix $(B)/tests/bench/,bench limit letters counter.so)
+SIM		:= $(B)/tests/sim/sim
+SIM_OBJ		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/sim/*.c)) \
+		   $(B)/tests/fakes/fake_clock.o
 
 Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
@@ -141,6 +144,13 @@ $(B)/tests/bench/counter.so: tests/bench/counter.c $(B)/flags
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -shared -o $@ $< -ldl
+
+# What the program does to files past SQLite goes through tests/sim/calls.c.
+$(SIM): ALL_LDFLAGS += -Wl,--wrap=open,--wrap=rename,--wrap=unlink \
+	-Wl,--wrap=fsync,--wrap=posix_fallocate,--wrap=getrandom
+$(SIM): $(SIM_OBJ) $(B)/libsupport.a $(B)/lib$(PROG).a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lpthread
 
 # Every program runs even if one fails; the exit status tells.
 run		 = fail=0; for t in $(1); do echo "== $$t"; \
