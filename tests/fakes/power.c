@@ -29,6 +29,7 @@ static struct {
 void power_seed(uint64_t seed)
 {
 	state.chance.at = seed;
+	sqlite3_randomness(0, NULL); /* it starts anew, from ours */
 }
 
 uint64_t power_random(void)
@@ -209,7 +210,15 @@ void power_file_synced(struct power_file *f, int64_t size)
 	power_note_size(f, size);
 }
 
-/* names */
+/*
+ * names; by calls that the program does not use, for a simulation puts its own
+ * in their place
+ */
+
+static int move(const char *from, const char *to)
+{
+	return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
 
 static void gone_name(const char *path, char *buf, size_t size)
 {
@@ -239,7 +248,7 @@ static int put_aside(struct power_file *f)
 	char aside[POWER_NAME + 8];
 
 	gone_name(f->name, aside, sizeof(aside));
-	if (rename(f->name, aside))
+	if (move(f->name, aside))
 		return -1;
 	f->gone = true;
 	return 0;
@@ -248,7 +257,7 @@ static int put_aside(struct power_file *f)
 int power_delete(const char *path)
 {
 	struct power_file *f = power_file(path);
-	int rc = f && !f->made ? put_aside(f) : unlink(path);
+	int rc = f && !f->made ? put_aside(f) : remove(path);
 
 	if (!rc && f && !f->gone)
 		drop_file(f);
@@ -264,7 +273,7 @@ void power_directory_synced(void)
 
 		if (f->used && f->gone) {
 			gone_name(f->name, aside, sizeof(aside));
-			unlink(aside);
+			remove(aside);
 			drop_file(f);
 		}
 		f->made = false;
@@ -358,16 +367,16 @@ static void settle_name(struct power_file *f)
 		gone_name(f->name, aside, sizeof(aside));
 		if (access(f->name, F_OK) && seeded_chance(&state.chance, 50)) {
 			f->gone = false;
-			must(!rename(aside, f->name), "power: cannot rename");
+			must(!move(aside, f->name), "power: cannot rename");
 			return;
 		}
-		unlink(aside);
+		remove(aside);
 		drop_file(f);
 	} else if (f->made && seeded_chance(&state.chance, 50)) {
-		unlink(f->name);
+		remove(f->name);
 		drop_file(f);
 	} else if (*f->was && seeded_chance(&state.chance, 50)) {
-		must(!rename(f->name, f->was), "power: cannot rename");
+		must(!move(f->name, f->was), "power: cannot rename");
 		snprintf(f->name, sizeof(f->name), "%s", f->was);
 	}
 	f->made = false;
@@ -390,6 +399,6 @@ void power_cut(void)
 		if (state.files[i].used)
 			settle_content(&state.files[i], keep);
 	snprintf(shm, sizeof(shm), "%s-shm", state.prefix);
-	unlink(shm);
+	remove(shm);
 	power_kill();
 }

@@ -196,9 +196,11 @@ static void watch(struct vfs_file *ff, const char *name, bool made, int flags)
 	ff->model = power_file(name);
 	if (!ff->model)
 		ff->model = power_file_add(name, made, size_of(&ff->base));
-	ff->syncs_directory = made && (flags & (SQLITE_OPEN_WAL |
-						SQLITE_OPEN_MAIN_JOURNAL |
-						SQLITE_OPEN_SUPER_JOURNAL));
+	/* Whether it was there or not: somebody may have died in between. */
+	ff->syncs_directory = (flags & SQLITE_OPEN_CREATE) &&
+			      (flags & (SQLITE_OPEN_WAL |
+					SQLITE_OPEN_MAIN_JOURNAL |
+					SQLITE_OPEN_SUPER_JOURNAL));
 }
 
 static int x_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags,

@@ -11,6 +11,7 @@
 #include "fail.h"
 
 #define RELAPSES 5	/* deaths in a row while it starts */
+#define STARTS	 500	/* so many in vain are too many */
 #define DEEP	 16	/* each so many checks the file itself */
 
 struct machine_counts machine_counts;
@@ -156,12 +157,14 @@ static void check(struct machine *m)
 
 void machine_start(struct machine *m)
 {
-	unsigned deaths = 0;
+	unsigned tries = 0;
 	bool up = false;
 
 	m->outage = !m->calm && seeded_chance(&m->chance, m->plan->outage);
 	while (!up) {
-		if (deaths++ < RELAPSES &&
+		if (tries++ > STARTS)
+			sim_fail("it does not start any more");
+		if (tries <= RELAPSES &&
 		    seeded_chance(&m->chance, m->plan->relapse))
 			machine_arm(m);
 		if (!m->calm && seeded_chance(&m->chance, m->plan->fault))
