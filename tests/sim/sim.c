@@ -23,6 +23,7 @@
 
 #define STEPS	    600
 #define DRAIN_TURNS 5000
+#define LINGER_MS   200
 #define TELL	    10000 /* states between two lines of progress */
 
 static struct machine machine;
@@ -150,7 +151,9 @@ static void drain(struct machine *m)
 	for (unsigned i = 0; i < DRAIN_TURNS; i++) {
 		int64_t wait = daemon_wait_ms(&m->d);
 
-		machine_pass(m, wait > 0 && !broker_is_readable() ? wait : 1);
+		if (broker_is_readable() && wait > LINGER_MS)
+			wait = LINGER_MS;
+		machine_pass(m, wait > 0 ? wait : 1);
 		machine_turn(m);
 		if (is_drained(m))
 			break;
