@@ -62,7 +62,7 @@ SIM_OBJ		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/sim/*.c)) \
 Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
-.PHONY: all test check unit flow system crash lint headers demo bench packages \
+.PHONY: all test check unit flow system crash sim soak lint headers demo bench packages \
 	manual install clean help format FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -157,6 +157,10 @@ run		 = fail=0; for t in $(1); do echo "== $$t"; \
 		   MQONCE=$(B)/$(PROG) MQONCE_CRASH=$(B)/$(PROG)-crash $$t || fail=1; \
 		   done; exit $$fail
 
+# Two at a time, from seeds that are far apart: seed, states each, seconds.
+sims		 = s=$(1); $(SIM) $$s 0 $(2) $(3) & $(SIM) $$((s + 1000000)) 0 $(2) \
+		   $(3); fail=$$?; wait $$! && exit $$fail
+
 test: lint check system crash	## everything below, on a bare Debian too
 check: unit flow		## unit and flow tests: seconds
 unit: $(UNIT)
@@ -165,8 +169,13 @@ flow: $(FLOW)
 	$(Q)$(call run,$(FLOW))
 system: $(SYSTEM) $(B)/$(PROG)	## the real program against a real broker
 	$(Q)$(call run,$(SYSTEM))
-crash: $(CRASH) $(B)/$(PROG) $(B)/$(PROG)-crash	## kills at random and at named points
+crash: $(CRASH) $(SIM) $(B)/$(PROG) $(B)/$(PROG)-crash	## kills, and 10,000 power cuts and kills in a model
 	$(Q)$(call run,$(CRASH))
+	$(Q)$(call sims,1,5000,0)
+sim: $(SIM)			## one world in the model again: SEED=n STEPS=m
+	$(Q)$(SIM) $(or $(SEED),1) $(or $(STEPS),0)
+soak: $(SIM)			## the model without end: STATES=n, T=seconds, SEED=n
+	$(Q)$(call sims,$(or $(SEED),$$(date +%s)),$$(($(or $(STATES),1000000) / 2)),$(T))
 
 lint: headers $(B)/$(PROG)	## layers, foreign headers, SQL in its place, manual
 	$(Q)awk -f tests/lint/layers.awk $$(find src include -name '*.[ch]')

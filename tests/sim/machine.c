@@ -135,7 +135,8 @@ static bool try_start(struct machine *m)
 
 	m->d = (struct daemon){ .config = m->config };
 	m->faults_seen = power_failed();
-	file_put(m->dir, "h.sql", "%s", world_handler(m->outage));
+	file_put(m->dir, "h.sql", "%s",
+		 world_handler(m->outage, m->mended));
 	m->open = true;
 	e = daemon_open(&m->d, &why);
 	machine_counts.starts++;
@@ -161,6 +162,7 @@ void machine_start(struct machine *m)
 	bool up = false;
 
 	m->outage = !m->calm && seeded_chance(&m->chance, m->plan->outage);
+	m->mended = seeded_chance(&m->chance, 40);
 	while (!up) {
 		if (tries++ > STARTS)
 			sim_fail("it does not start any more");

@@ -20,7 +20,7 @@ struct machine {
 	char dir[FOLDER_SIZE];
 	struct config *config;
 	struct daemon d;
-	bool open, outage, calm;
+	bool open, outage, mended, calm;
 	uint64_t faults_seen; /* since it was started */
 	unsigned boots;
 	char boot_id[24];

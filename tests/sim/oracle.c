@@ -92,6 +92,8 @@ static void check_effects(const struct oracle *o,
 	}
 	if (r->effects > 1)
 		blame(o, r, "more than one effect");
+	if (r->replayed && r->letter_kind != 'c' && r->marker != 0 && !past)
+		blame(o, r, "replayed without a marker");
 	if (past && !want)
 		return; /* its record may be gone */
 	if (r->effects != want)

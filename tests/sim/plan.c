@@ -1,7 +1,5 @@
 #include "plan.h"
 
-#include <stdio.h>
-
 static unsigned one_of(struct seeded *s, unsigned a, unsigned b, unsigned c)
 {
 	unsigned n = seeded_below(s, 3);
@@ -37,9 +35,9 @@ void plan_make(struct plan *p, uint64_t seed, unsigned steps)
 	p->window = p->batch * one_of(&s, 1, 1, 4);
 }
 
-void plan_print(const struct plan *p)
+void plan_print(const struct plan *p, FILE *out)
 {
-	printf("seed=%llu steps=%u death=%u cut=%u relapse=%u fault=%u "
+	fprintf(out, "seed=%llu steps=%u death=%u cut=%u relapse=%u fault=%u "
 	       "command=%u drop=%u loss=%u resend=%u shuffle=%u bad=%u "
 	       "copies=%u clashes=%u outage=%u reach=%u burst=%u batch=%u "
 	       "window=%u linger=%u\n",

@@ -3,6 +3,7 @@
 #define TESTS_SIM_PLAN_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "../support/seeded.h"
 
@@ -35,6 +36,6 @@ struct plan {
 void plan_make(struct plan *p, uint64_t seed, unsigned steps);
 
 /* One line, for whoever wants to know what a seed stands for. */
-void plan_print(const struct plan *p);
+void plan_print(const struct plan *p, FILE *out);
 
 #endif

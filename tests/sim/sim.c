@@ -1,17 +1,20 @@
 /*
  * The whole consumer against everything that can happen to it, from a seed:
  * worlds of a few hundred steps each, in which the real daemon is fed, killed,
- * cut off its power and started again, until so many states were looked at.
+ * cut off its power and started again.
  *
- *	sim SEED STATES [STEPS]
+ *	sim SEED [STEPS [STATES [SECONDS]]]
  *
- * The same seed gives the same run.  STEPS: of each world, 0 for the usual.
+ * One world, or as many, with SEED and the numbers behind it, as it takes to
+ * look at so many states or for so long.  STEPS: of each world; 0: the usual.
+ * The same seed gives the same world.
  */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../fakes/fake_clock.h"
@@ -31,24 +34,27 @@ static struct plan plan;
 static unsigned step;
 static FILE *out; /* the log has the standard error */
 
+static uint64_t states(void)
+{
+	return machine_counts.kills + machine_counts.cuts;
+}
+
 _Noreturn void sim_fail(const char *fmt, ...)
 {
 	va_list ap;
 
-	fprintf(out, "VIOLATION seed=%llu steps=%u step=%u: ",
-		(unsigned long long)plan.seed, plan.steps, step);
+	fprintf(out, "VIOLATION seed=%llu steps=%u step=%u states=%llu: ",
+		(unsigned long long)plan.seed, plan.steps, step,
+		(unsigned long long)states());
 	va_start(ap, fmt);
 	vfprintf(out, fmt, ap);
 	va_end(ap);
-	fprintf(out, "\nagain: make sim SEED=%llu STEPS=%u; the files are in "
+	fprintf(out, "\n");
+	plan_print(&plan, out);
+	fprintf(out, "again: make sim SEED=%llu STEPS=%u; the files are in "
 		"%s\n", (unsigned long long)plan.seed, plan.steps, machine.dir);
 	fflush(out);
 	_exit(1);
-}
-
-static uint64_t states(void)
-{
-	return machine_counts.kills + machine_counts.cuts;
 }
 
 static void print_figures(void)
@@ -164,13 +170,12 @@ static void drain(struct machine *m)
 	oracle_check_drained(&m->oracle);
 }
 
-static void run_world(uint64_t seed, unsigned steps, const char *dir)
+static void run_world(const char *dir)
 {
-	plan_make(&plan, seed, steps);
 	step = 0;
 	machine_init(&machine, &plan, dir);
 	machine_start(&machine);
-	for (step = 1; step <= steps; step++)
+	for (step = 1; step <= plan.steps; step++)
 		take_step(&machine);
 	drain(&machine);
 	machine_fini(&machine);
@@ -195,27 +200,33 @@ static void put_log_aside(void)
 	close(null);
 }
 
+static uint64_t number(int argc, char **argv, int i)
+{
+	return i < argc ? strtoull(argv[i], NULL, 10) : 0;
+}
+
 int main(int argc, char **argv)
 {
-	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-	uint64_t want = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-	unsigned steps = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
+	uint64_t seed = number(argc, argv, 1), want = number(argc, argv, 3);
+	unsigned steps = (unsigned)number(argc, argv, 2);
+	time_t end = (time_t)number(argc, argv, 4);
 	uint64_t told = 0;
 	char dir[FOLDER_SIZE];
 
 	put_log_aside();
 	choose_dir(dir);
 	power_install();
+	end = end ? time(NULL) + end : 0;
 	do {
-		run_world(seed, steps ? steps : STEPS, dir);
-		if (!want)
-			plan_print(&plan);
+		plan_make(&plan, seed++, steps ? steps : STEPS);
+		if (!told++)
+			plan_print(&plan, out);
+		run_world(dir);
 		if (states() - told >= TELL) {
 			told = states();
 			print_figures();
 		}
-		seed++;
-	} while (states() < want);
+	} while (states() < want && !(end && time(NULL) >= end));
 	print_figures();
 	return 0;
 }

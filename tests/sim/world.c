@@ -13,6 +13,7 @@ const char *const sim_group_names[SIM_GROUPS] = {
 static const char *const kind_names[SIM_KINDS] = {
 	[SIM_OK] = "ok",	   [SIM_LATER] = "later",
 	[SIM_ALWAYS] = "always",   [SIM_CONSTRAINT] = "constraint",
+	[SIM_MENDABLE] = "mendable",
 	[SIM_REJECT] = "reject",   [SIM_ROLLBACK] = "rollback",
 	[SIM_FOREIGN] = "foreign", [SIM_BIG] = "big",
 	[SIM_POISON] = "poison",   [SIM_MALFORMED] = "malformed",
@@ -35,6 +36,8 @@ static const struct {
 #define TRANSIENT                                                              \
 	"SELECT retry('later') WHERE :payload ->> 'k' = 'always'"              \
 	" OR (:payload ->> 'k' = 'later' AND :attempt <= :payload ->> 'n');"
+#define BROKEN                                                                 \
+	"SELECT reject('broken') WHERE :payload ->> 'k' = 'mendable';"
 #define EFFECT                                                                 \
 	"INSERT INTO effect (g, e) VALUES (:group, :payload ->> 'e');"         \
 	"INSERT INTO effect (g, e) SELECT :group, NULL"                        \
@@ -54,9 +57,11 @@ const char world_tables[] =
 	"CREATE TABLE child (p INTEGER REFERENCES one"
 	" DEFERRABLE INITIALLY DEFERRED) STRICT;";
 
-const char *world_handler(bool outage)
+const char *world_handler(bool outage, bool mended)
 {
-	return outage ? EFFECT TRANSIENT : EFFECT;
+	if (outage)
+		return mended ? EFFECT TRANSIENT : EFFECT TRANSIENT BROKEN;
+	return mended ? EFFECT : EFFECT BROKEN;
 }
 
 void world_config(const struct plan *p, const char *dir, char *buf,
@@ -87,7 +92,8 @@ void world_config(const struct plan *p, const char *dir, char *buf,
 
 bool sim_kind_is_good(enum sim_kind k)
 {
-	return k == SIM_OK || k == SIM_LATER || k == SIM_ALWAYS;
+	return k == SIM_OK || k == SIM_LATER || k == SIM_ALWAYS ||
+	       k == SIM_MENDABLE;
 }
 
 void world_init(struct world *w, const struct plan *p)

@@ -23,7 +23,8 @@ enum sim_kind {
 	SIM_OK,
 	SIM_LATER,	/* transient, n times */
 	SIM_ALWAYS,	/* transient until the outage is over */
-	SIM_CONSTRAINT, /* permanent from here on */
+	SIM_MENDABLE,	/* permanent until somebody mends the handler */
+	SIM_CONSTRAINT, /* none of these is ever done */
 	SIM_REJECT,
 	SIM_ROLLBACK, /* takes the whole transaction down */
 	SIM_FOREIGN,  /* would fail the COMMIT of all */
@@ -63,13 +64,13 @@ int world_next(struct world *w, int64_t on_ms);
 /* As it is delivered. */
 struct event world_event(const struct world *w, unsigned e, int64_t wall_ms);
 
-/* Whether a handler that is fair weather's can be content with it. */
+/* Whether there is a handler that can be content with it. */
 bool sim_kind_is_good(enum sim_kind k);
 
 /* The configuration, the operator's tables, and the handlers' file. */
 void world_config(const struct plan *p, const char *dir, char *buf,
 		  unsigned size);
 extern const char world_tables[];
-const char *world_handler(bool outage);
+const char *world_handler(bool outage, bool mended);
 
 #endif
