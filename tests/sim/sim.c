@@ -134,6 +134,8 @@ static void take_step(struct machine *m)
 	pass_time(m);
 	machine_turn(m);
 	machine_turn(m);
+	if (seeded_chance(s, 2))
+		oracle_check(&m->oracle, m->on_ms, false);
 }
 
 static bool is_drained(const struct machine *m)
@@ -217,10 +219,10 @@ int main(int argc, char **argv)
 	choose_dir(dir);
 	power_install();
 	end = end ? time(NULL) + end : 0;
+	plan_make(&plan, seed, steps ? steps : STEPS);
+	plan_print(&plan, out);
 	do {
-		plan_make(&plan, seed++, steps ? steps : STEPS);
-		if (!told++)
-			plan_print(&plan, out);
+		plan_make(&plan, seed++, plan.steps);
 		run_world(dir);
 		if (states() - told >= TELL) {
 			told = states();
