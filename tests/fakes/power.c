@@ -10,6 +10,7 @@
 #include "../support/host.h"
 
 #define GONE ".gone"
+#define POWER_PAGE 8 /* sectors of the page cache */
 #define TORN 2 /* per cent of the sectors that are not kept */
 
 static struct {
@@ -24,6 +25,7 @@ static struct {
 	uint64_t fail_at; /* count of fail_op; 0: none */
 	int fail_code;
 	bool fail_onwards;
+	bool lies;
 } state;
 
 void power_seed(uint64_t seed)
@@ -50,6 +52,11 @@ void power_watch(const char *prefix)
 		drop_file(&state.files[i]);
 	snprintf(state.prefix, sizeof(state.prefix), "%s", prefix);
 	power_kill();
+}
+
+void power_lies(bool on)
+{
+	state.lies = on;
 }
 
 void power_die_at(uint64_t nth)
@@ -185,6 +192,7 @@ static struct power_undo *next_undo(struct power_file *f)
 		must(f->undo, "power: no memory");
 	}
 	f->undo[f->undo_len].order = f->undo_len;
+	f->undo[f->undo_len].lied = false;
 	return &f->undo[f->undo_len++];
 }
 
@@ -203,9 +211,34 @@ void power_note(struct power_file *f, sqlite3_file *real, int64_t at, int64_t n)
 	}
 }
 
+void power_file_lied(struct power_file *f)
+{
+	for (unsigned i = 0; state.lies && i < f->undo_len; i++)
+		f->undo[i].lied = true;
+}
+
+/* Its page was written again since: then the whole page goes out. */
+static bool is_rewritten(const struct power_file *f, unsigned i)
+{
+	for (unsigned j = i + 1; j < f->undo_len; j++)
+		if (!f->undo[j].lied && f->undo[j].sector / POWER_PAGE ==
+						f->undo[i].sector / POWER_PAGE)
+			return true;
+	return false;
+}
+
 void power_file_synced(struct power_file *f, int64_t size)
 {
-	f->undo_len = 0;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < f->undo_len; i++) {
+		if (!f->undo[i].lied || is_rewritten(f, i))
+			continue;
+		f->undo[n] = f->undo[i];
+		f->undo[n].order = n;
+		n++;
+	}
+	f->undo_len = n;
 	f->sizes_len = 0;
 	power_note_size(f, size);
 }
@@ -355,6 +388,7 @@ static void settle_content(struct power_file *f, unsigned keep)
 	}
 	must(!ftruncate(fd, size), "power: cannot truncate");
 	close(fd);
+	f->undo_len = 0;
 	power_file_synced(f, size);
 }
 

@@ -3,6 +3,9 @@
  * what reached the files and what of it the last sync covers; at a chosen
  * operation it goes dead, and what the files then are is drawn from a seed.
  *
+ * After a failed sync the page cache may lie (power_lies()): what was written
+ * until then is there while the power lasts, and no later sync writes it.
+ *
  * Nothing is ever synced for real: what counts is the model.  A sector of 512
  * bytes is written whole or not at all, but for the rare torn one; bytes that
  * a write did not cover stay as they were (SQLITE_IOCAP_POWERSAFE_OVERWRITE).
@@ -46,6 +49,9 @@ void power_die_at(uint64_t nth);
  * @onwards all after it too.  One at a time; @code 0 takes it back.
  */
 void power_fail(enum power_op op, uint64_t nth, int code, bool onwards);
+
+/* Whether failed syncs are the kind that later ones hide. */
+void power_lies(bool on);
 
 bool power_is_dead(void);
 uint64_t power_count(enum power_op op);

@@ -14,6 +14,7 @@
 struct power_undo {
 	int64_t sector;
 	unsigned order;
+	bool lied; /* a sync failed: the next ones leave it out */
 	uint8_t before[POWER_SECTOR];
 };
 
@@ -37,6 +38,9 @@ void power_note(struct power_file *f, sqlite3_file *real, int64_t at,
 		int64_t n);
 void power_note_size(struct power_file *f, int64_t size);
 void power_file_synced(struct power_file *f, int64_t size);
+
+/* A sync failed: what was written looks clean, and is not on the disk. */
+void power_file_lied(struct power_file *f);
 
 /* What the operation has to answer; counts it. */
 int power_judge(enum power_op op);

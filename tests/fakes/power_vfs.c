@@ -91,6 +91,8 @@ static int x_sync(sqlite3_file *f, int flags)
 	int rc = power_judge(POWER_SYNC);
 
 	(void)flags;
+	if (rc && ff->model && !power_is_dead())
+		power_file_lied(ff->model);
 	if (rc)
 		return rc;
 	if (ff->model)

@@ -36,6 +36,7 @@ static int dead(void)
 
 int __wrap_open(const char *path, int flags, ...)
 {
+	bool fresh = access(path, F_OK) != 0;
 	mode_t mode = 0;
 	va_list ap;
 	int fd;
@@ -48,7 +49,7 @@ int __wrap_open(const char *path, int flags, ...)
 	if (is_store(path) && !power_step(POWER_OPEN))
 		return dead();
 	fd = __real_open(path, flags, mode);
-	if (fd >= 0 && is_store(path) && (flags & O_EXCL))
+	if (fd >= 0 && is_store(path) && fresh)
 		power_made(path);
 	return fd;
 }

@@ -40,6 +40,7 @@ void machine_init(struct machine *m, const struct plan *p, const char *dir)
 	snprintf(prefix, sizeof(prefix), "%s/store.db", dir);
 	power_seed(p->seed ^ 0x70);
 	power_watch(prefix);
+	power_lies(p->lies);
 	world_init(&m->world, p);
 	broker_init(&m->world);
 	world_config(p, dir, text, sizeof(text));

@@ -32,6 +32,7 @@ void plan_make(struct plan *p, uint64_t seed, unsigned steps)
 		.batch = one_of(&s, 5, 20, 100),
 		.linger_ms = one_of(&s, 0, 0, 200),
 	};
+	p->lies = seeded_chance(&s, 0);
 	p->window = p->batch * one_of(&s, 1, 1, 4);
 }
 
@@ -40,9 +41,9 @@ void plan_print(const struct plan *p, FILE *out)
 	fprintf(out, "seed=%llu steps=%u death=%u cut=%u relapse=%u fault=%u "
 	       "command=%u drop=%u loss=%u resend=%u shuffle=%u bad=%u "
 	       "copies=%u clashes=%u outage=%u reach=%u burst=%u batch=%u "
-	       "window=%u linger=%u\n",
+	       "window=%u linger=%u lies=%d\n",
 	       (unsigned long long)p->seed, p->steps, p->death, p->cut,
 	       p->relapse, p->fault, p->command, p->drop, p->loss, p->resend,
 	       p->shuffle, p->bad, p->copies, p->clashes, p->outage, p->reach,
-	       p->burst, p->batch, p->window, p->linger_ms);
+	       p->burst, p->batch, p->window, p->linger_ms, p->lies);
 }

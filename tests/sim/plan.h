@@ -31,6 +31,7 @@ struct plan {
 	unsigned batch;	   /* [limits] batch */
 	unsigned window;   /* deliveries in flight; more than batch: rude */
 	unsigned linger_ms;
+	bool lies; /* after a failed sync the page cache does */
 };
 
 void plan_make(struct plan *p, uint64_t seed, unsigned steps);
