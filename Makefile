@@ -147,7 +147,8 @@ $(B)/tests/bench/counter.so: tests/bench/counter.c $(B)/flags
 
 # What the program does to files past SQLite goes through tests/sim/calls.c.
 $(SIM): ALL_LDFLAGS += -Wl,--wrap=open,--wrap=rename,--wrap=unlink \
-	-Wl,--wrap=fsync,--wrap=posix_fallocate,--wrap=getrandom
+	-Wl,--wrap=fsync,--wrap=pwrite,--wrap=posix_fallocate \
+	-Wl,--wrap=getrandom
 $(SIM): $(SIM_OBJ) $(B)/libsupport.a $(B)/lib$(PROG).a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lpthread

@@ -196,7 +196,8 @@ static struct power_undo *next_undo(struct power_file *f)
 	return &f->undo[f->undo_len++];
 }
 
-void power_note(struct power_file *f, sqlite3_file *real, int64_t at, int64_t n)
+void power_note(struct power_file *f, power_sector_fn *sector_fn, void *file,
+		int64_t at, int64_t n)
 {
 	int64_t first = at / POWER_SECTOR;
 	int64_t last = (at + n - 1) / POWER_SECTOR;
@@ -205,9 +206,7 @@ void power_note(struct power_file *f, sqlite3_file *real, int64_t at, int64_t n)
 		struct power_undo *u = next_undo(f);
 
 		u->sector = s;
-		/* What lies behind the end reads as zeros. */
-		(void)real->pMethods->xRead(real, u->before, POWER_SECTOR,
-					    s * POWER_SECTOR);
+		sector_fn(file, s * POWER_SECTOR, u->before);
 	}
 }
 
@@ -241,6 +240,31 @@ void power_file_synced(struct power_file *f, int64_t size)
 	f->undo_len = n;
 	f->sizes_len = 0;
 	power_note_size(f, size);
+}
+
+static void fd_sector(void *fd, int64_t at, uint8_t *ret_sector)
+{
+	memset(ret_sector, 0, POWER_SECTOR);
+	(void)!pread(*(int *)fd, ret_sector, POWER_SECTOR, at);
+}
+
+/* In place only: nothing grows past SQLite. */
+void power_writes(const char *path, int fd, int64_t at, size_t n)
+{
+	struct power_file *f = power_file(path);
+
+	if (f)
+		power_note(f, fd_sector, &fd, at, (int64_t)n);
+}
+
+void power_synced(const char *path, int fd, bool done)
+{
+	struct power_file *f = power_file(path);
+
+	if (f && done)
+		power_file_synced(f, lseek(fd, 0, SEEK_END));
+	else if (f && !state.dead)
+		power_file_lied(f);
 }
 
 /*
@@ -366,7 +390,8 @@ static void settle_sector(int fd, const struct power_undo *u, unsigned n,
 		tear(now, then);
 		then = now;
 	}
-	must(pwrite(fd, then, POWER_SECTOR, at) == POWER_SECTOR,
+	must(lseek(fd, at, SEEK_SET) == at &&
+		     write(fd, then, POWER_SECTOR) == POWER_SECTOR,
 	     "power: cannot write");
 }
 

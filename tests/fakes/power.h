@@ -16,6 +16,7 @@
 #define TESTS_POWER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "../support/seeded.h"
@@ -71,6 +72,8 @@ bool power_step(enum power_op op);
 void power_made(const char *path);
 void power_renamed(const char *from, const char *to);
 int power_delete(const char *path); /* 0, or -1 with errno */
+void power_writes(const char *path, int fd, int64_t at, size_t n);
+void power_synced(const char *path, int fd, bool done);
 void power_directory_synced(void);
 uint64_t power_random(void);
 

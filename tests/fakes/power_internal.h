@@ -33,9 +33,12 @@ struct power_file {
 struct power_file *power_file(const char *name);
 struct power_file *power_file_add(const char *name, bool made, int64_t size);
 
+/* Reads one sector; what lies behind the end is zeros. */
+typedef void power_sector_fn(void *file, int64_t at, uint8_t *ret_sector);
+
 /* Before @n bytes at @at are written, or all behind @at cut off. */
-void power_note(struct power_file *f, sqlite3_file *real, int64_t at,
-		int64_t n);
+void power_note(struct power_file *f, power_sector_fn *sector_fn, void *file,
+		int64_t at, int64_t n);
 void power_note_size(struct power_file *f, int64_t size);
 void power_file_synced(struct power_file *f, int64_t size);
 

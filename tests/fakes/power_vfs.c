@@ -25,6 +25,11 @@ static struct vfs_file *file_of(sqlite3_file *f)
 #define REAL(f)		     (file_of(f)->real)
 #define PASS(f, method, ...) REAL(f)->pMethods->method(REAL(f), ##__VA_ARGS__)
 
+static void vfs_sector(void *file, int64_t at, uint8_t *ret_sector)
+{
+	(void)PASS(file, xRead, ret_sector, POWER_SECTOR, at);
+}
+
 static int64_t size_of(sqlite3_file *f)
 {
 	sqlite3_int64 n = 0;
@@ -50,7 +55,7 @@ static int put(sqlite3_file *f, const void *buf, int n, sqlite3_int64 at)
 	int rc;
 
 	if (m)
-		power_note(m, REAL(f), at, n);
+		power_note(m, vfs_sector, f, at, n);
 	rc = PASS(f, xWrite, buf, n, at);
 	if (m)
 		power_note_size(m, size_of(f));
@@ -78,7 +83,7 @@ static int x_truncate(sqlite3_file *f, sqlite3_int64 size)
 	if (rc)
 		return rc;
 	if (m)
-		power_note(m, REAL(f), size, size_of(f) - size);
+		power_note(m, vfs_sector, f, size, size_of(f) - size);
 	rc = PASS(f, xTruncate, size);
 	if (m)
 		power_note_size(m, size_of(f));

@@ -19,6 +19,8 @@ int __real_rename(const char *from, const char *to);
 int __wrap_unlink(const char *path);
 int __real_unlink(const char *path);
 int __wrap_fsync(int fd);
+ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t at);
+ssize_t __real_pwrite(int fd, const void *buf, size_t n, off_t at);
 int __wrap_posix_fallocate(int fd, off_t at, off_t n);
 ssize_t __wrap_getrandom(void *buf, size_t n, unsigned flags);
 
@@ -79,14 +81,43 @@ int __wrap_unlink(const char *path)
 	return power_delete(path);
 }
 
-/* The program itself syncs directories only. */
+/* Empty for what is no file of a store. */
+static void path_of(int fd, char *buf, size_t size)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, buf, size - 1);
+	buf[n > 0 ? n : 0] = '\0';
+	if (!is_store(buf))
+		buf[0] = '\0';
+}
+
 int __wrap_fsync(int fd)
 {
-	(void)fd;
-	if (!power_step(POWER_SYNC))
+	char path[256];
+	bool done = power_step(POWER_SYNC);
+
+	path_of(fd, path, sizeof(path));
+	if (*path)
+		power_synced(path, fd, done);
+	else if (done)
+		power_directory_synced();
+	return done ? 0 : dead();
+}
+
+ssize_t __wrap_pwrite(int fd, const void *buf, size_t n, off_t at)
+{
+	char path[256];
+
+	path_of(fd, path, sizeof(path));
+	if (!*path)
+		return __real_pwrite(fd, buf, n, at);
+	if (!power_step(POWER_WRITE))
 		return dead();
-	power_directory_synced();
-	return 0;
+	power_writes(path, fd, at, n);
+	return __real_pwrite(fd, buf, n, at);
 }
 
 /* Room that is only held back need not be there. */

@@ -10,6 +10,7 @@
 #include "broker.h"
 #include "fail.h"
 
+#define FAILED_SYNC 3	/* of the faults */
 #define RELAPSES 5	/* deaths in a row while it starts */
 #define STARTS	 500	/* so many in vain are too many */
 #define DEEP	 16	/* each so many checks the file itself */
@@ -92,6 +93,9 @@ void machine_arm_fault(struct machine *m)
 	};
 	unsigned i = seeded_below(&m->chance, 10);
 
+	/* A failed sync that is hidden is the most wicked of them. */
+	if (m->plan->lies && seeded_chance(&m->chance, 50))
+		i = FAILED_SYNC;
 	if (!m->calm)
 		power_fail(faults[i].op,
 			   1 + seeded_below(&m->chance, m->plan->reach / 4 + 1),

@@ -17,7 +17,7 @@ void plan_make(struct plan *p, uint64_t seed, unsigned steps)
 		.death = one_of(&s, 25, 40, 60),
 		.cut = one_of(&s, 30, 60, 90),
 		.relapse = one_of(&s, 10, 30, 50),
-		.fault = one_of(&s, 0, 2, 6),
+		.fault = one_of(&s, 0, 4, 15),
 		.command = one_of(&s, 2, 10, 20),
 		.drop = one_of(&s, 0, 5, 15),
 		.loss = one_of(&s, 0, 5, 20),
@@ -32,7 +32,7 @@ void plan_make(struct plan *p, uint64_t seed, unsigned steps)
 		.batch = one_of(&s, 5, 20, 100),
 		.linger_ms = one_of(&s, 0, 0, 200),
 	};
-	p->lies = seeded_chance(&s, 0);
+	p->lies = seeded_chance(&s, 50);
 	p->window = p->batch * one_of(&s, 1, 1, 4);
 }
 
