@@ -404,7 +404,8 @@ static void settle_content(struct power_file *f, unsigned keep)
 	int64_t size = f->sizes[pick];
 
 	must(fd >= 0, "power: %s is not there", f->name);
-	qsort(f->undo, f->undo_len, sizeof(*f->undo), by_sector);
+	if (f->undo_len)
+		qsort(f->undo, f->undo_len, sizeof(*f->undo), by_sector);
 	for (unsigned i = 0, n; i < f->undo_len; i += n) {
 		for (n = 1; i + n < f->undo_len &&
 			    f->undo[i + n].sector == f->undo[i].sector; n++)

@@ -14,7 +14,7 @@ void plan_make(struct plan *p, uint64_t seed, unsigned steps)
 	*p = (struct plan){
 		.seed = seed,
 		.steps = steps,
-		.death = one_of(&s, 25, 40, 60),
+		.death = one_of(&s, 25, 60, 90),
 		.cut = one_of(&s, 30, 60, 90),
 		.relapse = one_of(&s, 10, 30, 50),
 		.fault = one_of(&s, 0, 4, 15),
