@@ -25,7 +25,6 @@ WERROR		?=
 
 COVER		?=
 FUZZ		?=
-T		?= 60
 
 B		:= build/$(or $(BOARD),host)$(if $(SAN),-san)$(if $(COVER),-cover)$(if $(FUZZ),-fuzz)
 
@@ -61,12 +60,15 @@ FAKES		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/fakes/fake_*.c))
 SUPPORT		:= $(patsubst %.c,$(B)/%.o,$(filter-out tests/fakes/fake_%, \
 		   $(wildcard tests/fakes/*.c tests/support/*.c)))
 BENCH		:= $(addprefix $(B)/tests/bench/,bench limit letters counter.so)
+SIM		:= $(B)/tests/sim/sim
+SIM_OBJ		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/sim/*.c)) \
+		   $(B)/tests/fakes/fake_clock.o
 
 Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
-.PHONY: all test check unit flow system crash lint headers demo bench packages \
-	manual install clean help format tidy cover corpus fuzz \
+.PHONY: all test check unit flow system crash sim soak lint headers demo bench \
+	packages manual install clean help format tidy cover corpus fuzz \
 	fuzzers mutants FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -157,12 +159,24 @@ $(B)/tests/bench/counter.so: tests/bench/counter.c $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -shared -o $@ $< -ldl
 
+# What the program does to files past SQLite goes through tests/sim/calls.c.
+$(SIM): ALL_LDFLAGS += -Wl,--wrap=open,--wrap=rename,--wrap=unlink \
+	-Wl,--wrap=fsync,--wrap=pwrite,--wrap=posix_fallocate \
+	-Wl,--wrap=getrandom
+$(SIM): $(SIM_OBJ) $(B)/libsupport.a $(B)/lib$(PROG).a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lpthread
+
 # Every program runs even if one fails; the exit status tells.
 run		 = fail=0; for t in $(1); do echo "== $$t"; \
 		   MQONCE=$(B)/$(PROG) MQONCE_CRASH=$(B)/$(PROG)-crash $$t || fail=1; \
 		   done; exit $$fail
 
-test: lint check system crash corpus	## everything below, on a bare Debian too
+# Two at a time, from seeds that are far apart: seed, states each, seconds.
+sims		 = s=$(1); $(SIM) $$s 0 $(2) $(3) & $(SIM) $$((s + 1000000)) 0 $(2) \
+		   $(3); fail=$$?; wait $$! && exit $$fail
+
+test: lint check corpus system crash	## everything below, on a bare Debian too
 check: unit flow		## unit and flow tests: seconds
 unit: $(UNIT)
 	$(Q)$(call run,$(UNIT))
@@ -170,8 +184,13 @@ flow: $(FLOW)
 	$(Q)$(call run,$(FLOW))
 system: $(SYSTEM) $(B)/$(PROG)	## the real program against a real broker
 	$(Q)$(call run,$(SYSTEM))
-crash: $(CRASH) $(B)/$(PROG) $(B)/$(PROG)-crash	## kills at random and at named points
+crash: $(CRASH) $(SIM) $(B)/$(PROG) $(B)/$(PROG)-crash	## kills, and 10,000 deaths of a model world
 	$(Q)$(call run,$(CRASH))
+	$(Q)$(call sims,1,5000,0)
+sim: $(SIM)			## one world in the model again: SEED=n STEPS=m
+	$(Q)$(SIM) $(or $(SEED),1) $(or $(STEPS),0)
+soak: $(SIM)			## the model without end: STATES=n, T=seconds, SEED=n
+	$(Q)$(call sims,$(or $(SEED),$$(date +%s)),$$(($(or $(STATES),1000000) / 2)),$(T))
 
 corpus: $(FUZZERS)		## the fuzz targets over what is kept of their inputs
 	$(Q)for f in $(FUZZERS); do \
@@ -179,7 +198,7 @@ corpus: $(FUZZERS)		## the fuzz targets over what is kept of their inputs
 fuzz:				## libFuzzer, T=60 seconds for each target
 	$(Q)sh tests/support/packages.sh clang libclang-rt-14-dev
 	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined FUZZ=1 fuzzers
-	$(Q)sh tests/fuzz/fuzz.sh build/host-san-fuzz/tests/fuzz $(T)
+	$(Q)sh tests/fuzz/fuzz.sh build/host-san-fuzz/tests/fuzz $(or $(T),60)
 fuzzers: $(FUZZERS)
 
 mutants:			## takes each rule out once; a test must go red

@@ -50,6 +50,7 @@ struct store {
 	int lock_fd;		/* -1 for a reader */
 	struct err_detail detail;
 
+	bool owes_rollback;	/* it found no memory: before the next BEGIN */
 	bool io_failed;		/* what the page cache says may be a lie */
 
 	uint64_t seed;

@@ -1,8 +1,11 @@
 /* Opening and closing; what an owner does before it takes its first event. */
 #include "database.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "store/pending.h"
@@ -95,14 +98,59 @@ static enum err check_restored(struct store *st, bool accept)
 		       clock_iso(iso, st->copied_wall_ms, false));
 }
 
+/* https://sqlite.org/fileformat2.html#the_write_ahead_log: the frames in use. */
+static bool rewrite_frames(int fd)
+{
+	uint8_t buf[24 + STORE_PAGE_BYTES], salt[8] = { 0 };
+	size_t n = 32;			/* the header, then frames */
+
+	for (off_t at = 0; pread(fd, buf, n, at) == (ssize_t)n;
+	     at += (off_t)n, n = sizeof(buf)) {
+		if (!at)
+			memcpy(salt, buf + 16, sizeof(salt));
+		else if (memcmp(buf + 8, salt, sizeof(salt)))
+			break;
+		if (pwrite(fd, buf, n, at) != (ssize_t)n)
+			return false;
+	}
+	return fsync(fd) == 0;
+}
+
+/*
+ * After a failed sync Linux takes what was written for clean: it is read back
+ * while the machine runs, and no later sync writes it.  A checkpoint from such
+ * a WAL would be beyond repair at a power cut: written again it is dirty.
+ */
+static enum err rewrite_wal(struct store *st)
+{
+	AUTO_CLOSE int fd = -1;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s-wal", st->path);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 ? rewrite_frames(fd) : errno == ENOENT)
+		return OK;
+	return err_say(&st->detail, errno == ENOSPC ? ERR_FULL : ERR_IO,
+		       "%s: %s", path, strerror(errno));
+}
+
+static enum err checkpoint(struct store *st)
+{
+	enum err e = store_begin(st);	/* nobody else writes meanwhile */
+
+	if (e)
+		return e;
+	e = rewrite_wal(st);
+	store_rollback(st);
+	return e ? e : store_err(st, sqlite3_wal_checkpoint_v2(st->db, NULL,
+				SQLITE_CHECKPOINT_RESTART, NULL, NULL));
+}
+
 /* Everything a process before us wrote is synced, then our epoch is. */
 static enum err take_over(struct store *st, bool accept_restored)
 {
 	char boot_id[CLOCK_BOOT_ID_SIZE];
-	int rc = sqlite3_wal_checkpoint_v2(st->db, NULL,
-					   SQLITE_CHECKPOINT_RESTART, NULL,
-					   NULL);
-	enum err e = store_err(st, rc);
+	enum err e = checkpoint(st);
 
 	if (e == ERR_BUSY)
 		return err_say(&st->detail, e, "another process reads the "
@@ -117,9 +165,11 @@ static enum err take_over(struct store *st, bool accept_restored)
 		e = put_epoch(st, boot_id);
 	if (!e)
 		e = store_commit(st);
-	if (!e)
-		st->epoch++;
-	return e;
+	if (e)
+		return e;
+	st->epoch++;
+	sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+	return OK;
 }
 
 /* Called after each commit that wrote. */
@@ -146,9 +196,8 @@ static enum err open_database(struct store *st, const struct store_options *o,
 	if (rc)
 		return err_say(why, store_err(st, rc), "%s: %s", st->path,
 			       st->detail.text);
-	if (st->role == STORE_READER)
-		sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
-				  NULL);
+	/* Not before the WAL is known to be on the disk; a reader never. */
+	sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	e = store_configure(st, o, why);
 	if (!e)
 		e = store_migrate(st, why);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "database.h"
@@ -71,11 +72,13 @@ bool space_ballast_put(struct store *st)
 {
 	char path[4096];
 	AUTO_CLOSE int fd = -1;
+	struct stat sb;
 
 	ballast_path(st, path, sizeof(path));
-	if (access(path, F_OK) == 0)
+	/* A shorter one is of somebody who died while it was made. */
+	if (!stat(path, &sb) && sb.st_size >= BALLAST_BYTES)
 		return true;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
 	/* Where it does not fit, nothing can be held back. */

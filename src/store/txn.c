@@ -13,7 +13,9 @@ static enum err run(struct store *st, enum stmt_id id)
 
 enum err store_begin(struct store *st)
 {
-	return run(st, STMT_BEGIN);
+	if (st->owes_rollback)
+		store_rollback(st);
+	return st->owes_rollback ? ERR_NOMEM : run(st, STMT_BEGIN);
 }
 
 /* What is written to a file without a name is gone with this process. */
@@ -43,10 +45,12 @@ enum err store_commit(struct store *st)
 
 void store_rollback(struct store *st)
 {
+	st->owes_rollback = false;
 	if (!st->db || !store_in_transaction(st))
 		return;
-	/* Cannot fail but when the transaction is gone already. */
+	/* Fails when the transaction is gone already, or for want of memory. */
 	(void)!run(st, STMT_ROLLBACK);
+	st->owes_rollback = store_in_transaction(st);
 }
 
 bool store_in_transaction(const struct store *st)

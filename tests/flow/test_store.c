@@ -345,9 +345,54 @@ static void the_headroom_counts_free_pages_and_the_ballast_is_real(void **state)
 	snprintf(path, sizeof(path), "%s.ballast", fx->path);
 	assert_int_equal(stat(path, &sb), 0);
 	assert_true(sb.st_blocks * 512 >= 4000 * 4096);
+	/* Whoever made it may have died before it had any room. */
+	assert_int_equal(truncate(path, 0), 0);
+	assert_true(space_ballast_put(st));
+	assert_int_equal(stat(path, &sb), 0);
+	assert_true(sb.st_blocks * 512 >= 4000 * 4096);
 	assert_true(space_ballast_drop(st));
 	assert_false(space_ballast_drop(st));
 	store_close(st);
+}
+
+static struct stat look(const struct fx *fx, const char *suffix)
+{
+	struct stat sb;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s%s", fx->path, suffix);
+	assert_int_equal(stat(path, &sb), 0);
+	return sb;
+}
+
+static void make_old(const struct fx *fx, const char *suffix)
+{
+	static const struct timespec old[2] = { { 0 } };
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s%s", fx->path, suffix);
+	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+}
+
+/* After a failed sync later ones leave out what it should have written. */
+static void a_start_writes_the_wal_again_before_it_uses_it(void **state)
+{
+	struct fx *fx = *state;
+	struct store *st;
+	pid_t child;
+
+	make(fx);
+	child = fork();
+	if (child == 0)
+		_exit(open_as(fx, STORE_OWNER, &st) != OK);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(look(fx, "-wal").st_size > 0);
+	make_old(fx, "-wal");
+	make_old(fx, "");
+	fault_vfs_fail(FAULT_SYNC, 1, SQLITE_IOERR_FSYNC, true);
+	assert_int_equal(open_as(fx, STORE_OWNER, &st), ERR_IO);
+	assert_true(look(fx, "-wal").st_mtim.tv_sec > 0);
+	assert_int_equal(look(fx, "").st_mtim.tv_sec, 0);
 }
 
 int main(void)
@@ -370,6 +415,7 @@ int main(void)
 		T(a_foreign_writer_is_noticed),
 		T(every_migration_is_plain_sql),
 		T(the_headroom_counts_free_pages_and_the_ballast_is_real),
+		T(a_start_writes_the_wal_again_before_it_uses_it),
 	};
 
 	fault_vfs_install();
