@@ -112,9 +112,10 @@ enum err act_new(struct span request, struct act **ret_a,
 
 	if (!a)
 		return err_say(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+	/* Up to a NUL: no request holds one. */
 	a->request = strndup(request.data, request.len);
-	a->json = span_of(a->request, a->request ? request.len : 0);
-	if (!a->request || !json_valid(a->json) ||
+	a->json = span_of(a->request, a->request ? strlen(a->request) : 0);
+	if (!a->request || a->json.len != request.len || !json_valid(a->json) ||
 	    !act_option(a, "command", name, sizeof(name)).data) {
 		act_free(a);
 		return err_say(why, ERR_INPUT, "not a request");
