@@ -22,14 +22,13 @@ static enum err keep_count(struct ask *k, struct json_value row)
 	return OK;
 }
 
-/* How many letters it is about, as the owner counts them. */
-static enum err count(struct ask *k, int64_t *ret_n, struct err_detail *why)
+/* How many letters it is about, as the owner counts them; k->arg takes it. */
+static enum err count(struct ask *k, struct err_detail *why)
 {
 	enum ask_format format = k->format;
 	enum err e = ask_set(k, "dry-run", "", why);
 
 	k->format = ASK_TABLE;
-	k->arg = ret_n;
 	if (!e)
 		e = ask_send(k, why);
 	k->format = format;
@@ -38,42 +37,51 @@ static enum err count(struct ask *k, int64_t *ret_n, struct err_detail *why)
 	return e;
 }
 
-static enum err act(struct ask *k, const char *verb, struct err_detail *why)
+static enum err plan(struct ask *k, const char *verb, const int64_t *n,
+		     struct err_detail *why)
 {
-	int64_t n = 0;
+	enum err e;
+
+	if (k->format != ASK_TABLE)
+		return ask_send(k, why);
+	ask_unset(k, "dry-run");
+	e = count(k, why);
+	if (!e)
+		printf("would %s %" PRId64 "\n", verb, *n);
+	return e;
+}
+
+static enum err act(struct ask *k, const char *verb, const int64_t *n,
+		    struct err_detail *why)
+{
 	char question[64];
 	enum err e;
 
-	if (ask_get(k, "dry-run")) {
-		ask_unset(k, "dry-run");
-		e = count(k, &n, why);
-		if (!e)
-			printf("would %s %" PRId64 "\n", verb, n);
-		return e;
-	}
-	e = ask_get(k, "yes") ? OK : count(k, &n, why);
+	if (ask_get(k, "dry-run"))
+		return plan(k, verb, n, why);
+	e = ask_get(k, "yes") ? OK : count(k, why);
 	snprintf(question, sizeof(question), "%s %" PRId64 " letters?", verb,
-		 n);
+		 *n);
 	if (!e)
 		e = cmd_confirm(question, ask_get(k, "yes") != NULL, why);
 	ask_unset(k, "yes");
-	k->arg = &n;
 	if (!e)
 		e = ask_send(k, why);
-	k->arg = NULL;
 	if (!e && k->format == ASK_TABLE)
-		printf("%s: %" PRId64 "\n", verb, n);
+		printf("%s: %" PRId64 "\n", verb, *n);
 	return e;
 }
 
 static enum err run(const struct ask_spec *spec, const char *verb,
 		    const struct command_args *a, struct err_detail *why)
 {
+	int64_t n = 0;
 	struct ask k;
 	enum err e = ask_open(&k, spec, a, why);
 
+	k.arg = &n;
 	if (!e)
-		e = act(&k, verb, why);
+		e = act(&k, verb, &n, why);
 	ask_close(&k);
 	return e;
 }

@@ -362,31 +362,29 @@ static enum err follow(struct ask *k, const struct command_args *a,
 	return e ? e : wait(a, job, k->format == ASK_TABLE, why);
 }
 
-static enum err replay(struct ask *k, const struct command_args *a,
-		       struct err_detail *why)
+static enum err replay(struct ask *k, struct made *m,
+		       const struct command_args *a, struct err_detail *why)
 {
 	bool waits = ask_get(k, "wait"), table = k->format == ASK_TABLE;
-	struct made m = { 0 };
 	enum err e = OK;
 
-	k->arg = &m;
 	ask_unset(k, "wait");
 	if (ask_get(k, "dry-run"))
-		return plan(k, &m, true, why);
+		return plan(k, m, true, why);
 	if (!ask_get(k, "yes"))
-		e = confirm(k, &m, why);
+		e = confirm(k, m, why);
 	ask_unset(k, "yes");
 	if (!e)
-		e = send(k, &m, true, why);
+		e = send(k, m, true, why);
 	if (e)
 		return e;
-	if (table && m.job) {
-		printf("job %" PRId64 ": %" PRId64 " letters", m.job, m.taken);
-		print_left_out(&m);
+	if (table && m->job) {
+		printf("job %" PRId64 ": %" PRId64 " letters", m->job, m->taken);
+		print_left_out(m);
 	} else if (table) {
-		print_none(&m);
+		print_none(m);
 	}
-	return waits && m.job ? follow(k, a, m.job, why) : OK;
+	return waits && m->job ? follow(k, a, m->job, why) : OK;
 }
 
 enum err cmd_dead_replay(const struct command_args *a, struct err_detail *why)
@@ -399,13 +397,15 @@ enum err cmd_dead_replay(const struct command_args *a, struct err_detail *why)
 		.row = keep_made,
 	};
 	AUTO_FREE char *mend = NULL;
+	struct made m = { 0 };
 	struct ask k;
 	enum err e = ask_open(&k, &spec, a, why);
 
+	k.arg = &m;
 	if (!e)
 		e = take_mend(&k, &mend, why);
 	if (!e)
-		e = replay(&k, a, why);
+		e = replay(&k, &m, a, why);
 	ask_close(&k);
 	return e;
 }

@@ -10,33 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../support/switched.h"
 #include "../support/test.h"
-
-#undef SCHEMA
-#undef HANDLER
-#undef GROUP
-#define SCHEMA								\
-	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT, body TEXT) STRICT;" \
-	"CREATE TABLE switch (broken INTEGER) STRICT; INSERT INTO switch VALUES (1);"
-#define HANDLER								\
-	"INSERT INTO effect (id, body) VALUES (:event_id, :payload);"	\
-	"SELECT reject('broken') FROM switch WHERE broken"		\
-	" AND :payload ->> 'k' IS 'bad';"				\
-	"UPDATE switch SET broken = 0 WHERE :event_id = 'mend';"
-#define GROUP								\
-	"[group g]\nsubscribe = t\nid = payload:$.id\nhandler = sql:@H\n" \
-	"redelivery_horizon = 3h\nttl = 24h\n"
 
 static struct gateway *g;
 static char out[1 << 20];
 
 static int setup(void **state UNUSED)
 {
-	signal(SIGPIPE, SIG_IGN);
-	g = gateway_new(&(struct gateway_options){ .groups = GROUP,
-		.schema = SCHEMA, .handler = HANDLER,
-		.broker = "reconnect_max = 1s\n" });
-	gateway_up(g);
+	g = switched_new();
 	return 0;
 }
 
@@ -49,20 +31,6 @@ static int teardown(void **state UNUSED)
 static void publish(const char *payload)
 {
 	gateway_publish(g, "t", &payload, 1);
-}
-
-static void bury(int n)
-{
-	static char text[2000][48];
-	static const char *list[2000];
-
-	for (int i = 0; i < n; i++) {
-		snprintf(text[i], sizeof(text[i]),
-			 "{\"id\":\"b%d\",\"k\":\"bad\"}", i);
-		list[i] = text[i];
-	}
-	gateway_publish(g, "t", list, (unsigned)n);
-	gateway_wait(g, "SELECT count(*) FROM once_dead_letter", n, 10000);
 }
 
 /* @D in @args is the directory. */
@@ -88,7 +56,7 @@ static void an_open_letter_is_an_alarm_until_somebody_decides(
 	says("status -q", 0, "");
 	assert_string_equal(out, "");
 	says("status --prometheus", 0, "mqonce_dead_letters{kind=\"permanent\"} 0");
-	bury(3);
+	switched_bury(g, 3);
 	says("status --prometheus", 0, "mqonce_dead_letters{kind=\"permanent\"} 3");
 	says("status --prometheus", 0, "# TYPE mqonce_dead_letters_total counter");
 	says("status --prometheus", 0, "mqonce_connected 1");
@@ -109,7 +77,7 @@ static void an_open_letter_is_an_alarm_until_somebody_decides(
 /* I8: whoever saw what was in an event stands in the audit. */
 static void a_look_at_a_payload_is_audited(void **state UNUSED)
 {
-	bury(3);
+	switched_bury(g, 3);
 	says("dead show 1", 0, "--payload shows it");
 	says("audit list", 0, "no operator has done anything");
 	says("dead show 1 --payload", 0, "\"id\":\"b0\"");
@@ -162,7 +130,7 @@ static void a_renamed_group_keeps_what_it_knows(void **state UNUSED)
 
 static void a_group_is_dropped_when_nothing_needs_it(void **state UNUSED)
 {
-	bury(3);
+	switched_bury(g, 3);
 	says("group drop g --yes", 1, "group g is configured");
 	down();
 	configure("other");
@@ -186,7 +154,7 @@ static void a_group_is_dropped_when_nothing_needs_it(void **state UNUSED)
 static void a_letter_discarded_before_its_turn_ends_no_daemon(
 	void **state UNUSED)
 {
-	bury(50);
+	switched_bury(g, 50);
 	says("dead replay --all --rate 5 --yes", 0, "50 letters");
 	says("dead discard 49,50 --yes", 0, "discard: 2");
 	says("dead purge 50 --count 1 --yes", 0, "purge: 1");
@@ -225,7 +193,7 @@ static void finds(const char *spoilt, const char *words, const char *mended)
 static void verify_sees_what_is_in_no_place_or_in_two(void **state UNUSED)
 {
 	publish("{\"id\":\"a\"}");
-	bury(3);
+	switched_bury(g, 3);
 	says("store verify", 0, "ok\n");
 	says("dead replay 3 --yes --wait", 1, "failed again");
 	down();
@@ -271,7 +239,7 @@ static void verify_sees_spoilt_pages(void **state UNUSED)
 	int64_t leaf;
 	int fd;
 
-	bury(500);
+	switched_bury(g, 500);
 	down();
 	snprintf(path, sizeof(path), "%s/store/s.db", g->dir);
 	spoil("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -298,7 +266,7 @@ static void a_zeroed_store_goes_aside_with_its_wal(void **state UNUSED)
 	FILE *f;
 	int fd, n = 0;
 
-	bury(3);
+	switched_bury(g, 3);
 	assert_int_equal(gateway_end(g, SIGKILL), -SIGKILL);
 	snprintf(path, sizeof(path), "%s/store/s.db", g->dir);
 	fd = open(path, O_WRONLY | O_TRUNC);
@@ -374,7 +342,7 @@ static void a_backup_under_load_is_whole_and_knows_what_it_is(
 
 static void sweep_takes_what_has_had_its_time(void **state UNUSED)
 {
-	bury(250);
+	switched_bury(g, 250);
 	publish("{\"id\":\"mend\"}");
 	gateway_wait(g, "SELECT count(*) FROM switch WHERE broken = 0", 1,
 		     10000);
@@ -423,7 +391,7 @@ static void another_user_is_told_who_may(void **state UNUSED)
 		skip();
 	assert_int_equal(chmod(g->dir, 0711), 0);
 	assert_int_equal(chmod(g->conf, 0644), 0);
-	bury(1);
+	switched_bury(g, 1);
 	for (int up = 1; up >= 0; up--) {
 		for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
 			cli_run_how(g, &r, commands[i], &nobody);

@@ -1,5 +1,5 @@
 /* Operators at work while events flow, and clients that mean no good. */
-#include "../support/gateway.h"
+#include "../support/switched.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -13,29 +13,12 @@
 
 #include "../support/test.h"
 
-#define SCHEMA								\
-	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT, body TEXT) STRICT;" \
-	"CREATE TABLE switch (broken INTEGER) STRICT; INSERT INTO switch VALUES (1);"
-#define HANDLER								\
-	"INSERT INTO effect (id, body) VALUES (:event_id, :payload);"	\
-	"SELECT reject(coalesce(:payload ->> 'type', 'broken'))"		\
-	" FROM switch WHERE broken"					\
-	" AND :payload ->> 'k' IS 'bad';"				\
-	"UPDATE switch SET broken = 0 WHERE :event_id = 'mend';"
-#define GROUP								\
-	"[group g]\nsubscribe = t/#\nid = payload:$.id\nhandler = sql:@H\n" \
-	"redelivery_horizon = 3h\nttl = 24h\n"
-
 static struct gateway *g;
 static char out[1 << 20];
 
 static int setup(void **state UNUSED)
 {
-	signal(SIGPIPE, SIG_IGN);
-	g = gateway_new(&(struct gateway_options){ .groups = GROUP,
-		.schema = SCHEMA, .handler = HANDLER,
-		.broker = "reconnect_max = 1s\n" });
-	gateway_up(g);
+	g = switched_new();
 	return 0;
 }
 
@@ -48,27 +31,6 @@ static int teardown(void **state UNUSED)
 static void publish(const char *payload)
 {
 	gateway_publish(g, "t", &payload, 1);
-}
-
-static void bury(int n)
-{
-	static char text[2000][48];
-	static const char *list[2000];
-
-	for (int i = 0; i < n; i++) {
-		snprintf(text[i], sizeof(text[i]),
-			 "{\"id\":\"b%d\",\"k\":\"bad\"}", i);
-		list[i] = text[i];
-	}
-	gateway_publish(g, "t", list, (unsigned)n);
-	gateway_wait(g, "SELECT count(*) FROM once_dead_letter", n, 10000);
-}
-
-static void mend(void)
-{
-	publish("{\"id\":\"mend\"}");
-	gateway_wait(g, "SELECT count(*) FROM switch WHERE broken = 0", 1,
-		     10000);
 }
 
 static int run(const char *args)
@@ -87,7 +49,7 @@ static void says(const char *args, int status, const char *words)
 /* The whole way of a letter: with the daemon up, then down. */
 static void letters_are_found_mended_and_replayed(void **state UNUSED)
 {
-	bury(5);
+	switched_bury(g, 5);
 	says("dead list", 0, "broken");
 	says("dead summary", 0, "5  in all");
 	says("dead list --json --max 1", 0, "\"event_id\":\"b4\"");
@@ -108,7 +70,7 @@ static void letters_are_found_mended_and_replayed(void **state UNUSED)
 	}
 	assert_int_equal(gateway_int(g, "SELECT count(*) FROM effect"
 		" WHERE id = 'b0' AND body LIKE '%good%'"), 1);
-	mend();
+	switched_mend(g);
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 	says("dead replay --all --yes --wait", 0, "4 done, 0 failed");
 	says("job list", 0, "done");
@@ -123,7 +85,7 @@ static void what_does_not_fit_is_refused_not_cut(void **state UNUSED)
 	char args[1024] = "dead discard --yes --tenant ";
 	size_t n = strlen(args);
 
-	bury(40);
+	switched_bury(g, 40);
 	memset(args + n, 'x', 300);
 	says(args, 64, "--tenant is longer than the 255 bytes");
 	gateway_file(g, "one.json", "{\"id\":\"b0\",\"k\":\"good\"}");
@@ -138,7 +100,7 @@ static void what_does_not_fit_is_refused_not_cut(void **state UNUSED)
 
 static void two_steps_take_a_letter_away(void **state UNUSED)
 {
-	bury(3);
+	switched_bury(g, 3);
 	says("dead discard", 64, "--all means all");
 	says("dead purge --all --count 3 --yes", 1, "nothing was purged");
 	says("dead discard 1,2 --yes", 0, "discard: 2");
@@ -149,6 +111,8 @@ static void two_steps_take_a_letter_away(void **state UNUSED)
 	says("event show --group g b0", 0, "marker");
 	says("dead discard --all", 64, "--yes");
 	says("dead discard --all --dry-run", 0, "would discard 2");
+	says("dead discard --all --dry-run --ndjson", 0, "{\"matched\":2}\n");
+	says("dead discard 2 2 --dry-run", 0, "would discard 1");
 	assert_int_equal(gateway_int(g, "SELECT count(*)"
 		" FROM once_dead_letter WHERE state = 'open'"), 2);
 }
@@ -159,7 +123,7 @@ static void pulled_letters_are_in_the_file_before_they_are_marked(
 	char args[256], path[128];
 	struct stat sb;
 
-	bury(700);
+	switched_bury(g, 700);
 	snprintf(path, sizeof(path), "%s/letters", g->dir);
 	snprintf(args, sizeof(args), "dead pull --max 600 --out %s", path);
 	says(args, 0, "pulled 600");
@@ -198,7 +162,7 @@ static void slow_and_hostile_clients_hold_nothing(void **state UNUSED)
 	static char big[1 << 16];
 	int fds[6];
 
-	bury(2000);
+	switched_bury(g, 2000);
 	for (size_t i = 0; i < ARRAY_LEN(nonsense); i++) {
 		int fd = knock();
 
@@ -234,7 +198,7 @@ static void a_socket_path_too_long_is_as_none(void **state UNUSED)
 	char *conf, path[128];
 	FILE *f;
 
-	bury(1);
+	switched_bury(g, 1);
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 	memset(line + n, 's', 120);
 	snprintf(path, sizeof(path), "%s", g->conf);
@@ -258,7 +222,7 @@ static void a_socket_path_too_long_is_as_none(void **state UNUSED)
 
 static void a_plan_counts_no_more_than_max(void **state UNUSED)
 {
-	bury(1200);
+	switched_bury(g, 1200);
 	says("dead replay --all --max 700 --dry-run", 0, "would replay 700\n");
 	says("dead replay --all --max 1100 --dry-run", 0,
 	     "would replay 1100\n");
@@ -371,7 +335,7 @@ static void a_stopped_reader_pins_no_page(void **state UNUSED)
 	char command[256];
 	FILE *f;
 
-	bury(2000);
+	switched_bury(g, 2000);
 	snprintf(command, sizeof(command),
 		 "%s dead list --ndjson -c %s 2>/dev/null", g->program, g->conf);
 	f = popen(command, "r");
@@ -379,7 +343,7 @@ static void a_stopped_reader_pins_no_page(void **state UNUSED)
 	assert_true(fgetc(f) == '{');
 	for (int i = 0; i < 20; i++)
 		publish("{\"id\":\"live\"}");
-	mend();
+	switched_mend(g);
 	/* An idle checkpoint moves all of the WAL in spite of the reader. */
 	gateway_wait_log(g, "link.up", 1, 1000);
 	sleep(7);
@@ -397,7 +361,7 @@ static void commands_leave_no_file_behind(void **state UNUSED)
 	FILE *f;
 	int n = 0;
 
-	bury(2);
+	switched_bury(g, 2);
 	says("dead list", 0, "broken");
 	assert_int_equal(gateway_end(g, SIGTERM), 0);
 	says("dead list", 0, "broken");
@@ -421,8 +385,8 @@ static void live_events_flow_while_letters_are_replayed(void **state UNUSED)
 	static char text[500][48];
 	static const char *list[500];
 
-	bury(2000);
-	mend();
+	switched_bury(g, 2000);
+	switched_mend(g);
 	says("dead replay --all --yes", 0, "job 1: 2000 letters");
 	for (int i = 0; i < 500; i++) {
 		snprintf(text[i], sizeof(text[i]), "{\"id\":\"live%d\"}", i);
