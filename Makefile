@@ -237,15 +237,17 @@ install: $(B)/$(PROG) $(B)/man/mqonce.8 $(B)/man/mqonce.conf.5	## into DESTDIR
 	install -D -m 644 board/common/mqonce.conf \
 		$(DESTDIR)$(SYSCONFDIR)/mqonce/mqonce.conf.example
 
-# server.c hands its buffers to a struct that the analyzer loses sight of;
-# valgrind and SAN=address look for leaks there.
+# gcc 12 does not follow what AUTO_FREE is given, and server.c hands its buffers
+# to a struct that it loses sight of; clang-tidy, valgrind and SAN=address look
+# there.
 tidy:				## gcc -fanalyzer, cppcheck, clang-tidy
 	$(Q)sh tests/support/packages.sh cppcheck clang-tidy
 	$(Q)for f in $(SRC) src/main.c; do \
 		case $$f in src/os/server.c) no=-Wno-analyzer-malloc-leak;; \
 		*) no=;; esac; \
 		$(CC) $(ALL_CPPFLAGS) -std=gnu17 -O2 -fanalyzer $(WARN) \
-		-Werror $$no -c -o /dev/null $$f || exit 1; done
+		-Werror -Wno-analyzer-use-of-uninitialized-value $$no \
+		-c -o /dev/null $$f || exit 1; done
 	$(Q)cppcheck -q --std=c11 --enable=warning,performance,portability \
 		--error-exitcode=1 --inline-suppr \
 		--suppress=ctuuninitvar:src/base/err.c -Iinclude src

@@ -46,7 +46,9 @@ static size_t skip_nested(struct span s, size_t i)
 
 static size_t skip_word(struct span s, size_t i)
 {
-	while (i < s.len && !memchr(",]} \t\n\r", s.data[i], 7))
+	static const char stops[] = { ',', ']', '}', ' ', '\t', '\n', '\r' };
+
+	while (i < s.len && !memchr(stops, s.data[i], sizeof(stops)))
 		i++;
 	return i;
 }

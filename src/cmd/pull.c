@@ -64,7 +64,8 @@ static void write_piece(struct pull *p, struct json_value row)
 	open_member(p, name);
 	if (ask_field(row, "text", &text))
 		s = strcmp(name, "properties") ? text.raw : ask_value(text);
-	fwrite(s.data, 1, s.len, p->file);
+	if (s.data)
+		fwrite(s.data, 1, s.len, p->file);
 }
 
 static enum err check_written(struct pull *p)

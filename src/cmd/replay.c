@@ -28,7 +28,7 @@ static const struct ask_column columns[] = {
 };
 
 #define JOB_SPEC(name, change)						\
-	{ .act = name, .writes = change, .options = "", .words = "ids",	\
+	{ .act = (name), .writes = (change), .options = "", .words = "ids",	\
 	  .columns = columns, .columns_len = ARRAY_LEN(columns),	\
 	  .empty = "no jobs" }
 
