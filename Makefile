@@ -69,7 +69,7 @@ say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash sim soak lint headers demo bench \
 	packages manual install clean help format tidy cover corpus fuzz \
-	fuzzers mutants FORCE
+	fuzzers mutants test-brokers FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -200,6 +200,12 @@ fuzz:				## libFuzzer, T=60 seconds for each target
 	$(Q)$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined FUZZ=1 fuzzers
 	$(Q)sh tests/fuzz/fuzz.sh build/host-san-fuzz/tests/fuzz $(or $(T),60)
 fuzzers: $(FUZZERS)
+
+BROKER_TEST	:= $(B)/tests/brokers/test_broker
+test-brokers: $(BROKER_TEST) $(B)/$(PROG)	## against other brokers: Debian's, and aedes from npm
+	$(Q)sh tests/support/packages.sh rabbitmq-server nats-server ejabberd \
+		$(if $(shell command -v npm),,nodejs npm)
+	$(Q)MQONCE=$(B)/$(PROG) sh tests/brokers/run.sh $(BROKER_TEST)
 
 mutants:			## takes each rule out once; a test must go red
 	$(Q)sh tests/mutants/run.sh $(M)

@@ -42,6 +42,14 @@ void gateway_file(struct gateway *g, const char *name, const char *text)
 
 void gateway_broker_start(struct gateway *g)
 {
+	const char *script = getenv("BROKER");
+
+	if (script) {
+		if (!broker_script_start(script, g->dir, g->port, &g->broker))
+			fail_msg("%s does not listen; see %s/broker.log",
+				 script, g->dir);
+		return;
+	}
 	if (!mosquitto_start(g->dir, g->port, &g->broker))
 		fail_msg("mosquitto does not listen; see %s/mosquitto.log",
 			 g->dir);
@@ -52,6 +60,21 @@ void gateway_broker_end(struct gateway *g, int signal)
 	if (g->broker)
 		process_stop(g->broker, signal);
 	g->broker = 0;
+}
+
+/* Some brokers want to know who it is. */
+static const char *user_lines(struct gateway *g)
+{
+	static char lines[256];
+	const char *user = getenv("BROKER_USER");
+
+	*lines = '\0';
+	if (user) {
+		gateway_file(g, "password", "none\n");
+		snprintf(lines, sizeof(lines), "user = %s\npassword_file ="
+			 " %s/password\n", user, g->dir);
+	}
+	return lines;
 }
 
 static void write_configuration(struct gateway *g,
@@ -70,8 +93,8 @@ static void write_configuration(struct gateway *g,
 	snprintf(text, sizeof(text),
 		 "[store]\npath = @D/store/s.db\nschema = @D/s.sql\n"
 		 "[broker]\nurl = %s\nclient_id = gw\nsession_expiry = 1h\n"
-		 "%s\n%s",
-		 o->url ? o->url : "mqtt://127.0.0.1:@P",
+		 "%s%s\n%s",
+		 o->url ? o->url : "mqtt://127.0.0.1:@P", user_lines(g),
 		 o->broker ? o->broker : "", o->groups);
 	gateway_file(g, "mqonce.conf", text);
 }
@@ -159,6 +182,8 @@ void gateway_publish(struct gateway *g, const char *topic,
 
 	assert_non_null(m);
 	mosquitto_publish_callback_set(m, on_publish);
+	if (getenv("BROKER_USER"))
+		mosquitto_username_pw_set(m, getenv("BROKER_USER"), "none");
 	assert_int_equal(mosquitto_connect(m, "127.0.0.1", g->port, 60), 0);
 	for (unsigned i = 0; i < n; i++) {
 		assert_int_equal(mosquitto_publish(m, NULL, topic,

@@ -173,6 +173,16 @@ static bool port_answers(int port)
 	return ok;
 }
 
+static bool wait_for_port(int port, pid_t pid, int limit_ms)
+{
+	for (int ms = 0; ms < limit_ms && process_runs(pid); ms += LOOK_MS) {
+		if (port_answers(port))
+			return true;
+		sleep_ms(LOOK_MS);
+	}
+	return false;
+}
+
 bool mosquitto_start(const char *dir, int port, pid_t *ret_pid)
 {
 	char conf[600], log[600];
@@ -182,13 +192,21 @@ bool mosquitto_start(const char *dir, int port, pid_t *ret_pid)
 	snprintf(conf, sizeof(conf), "%s/mosquitto.conf", dir);
 	snprintf(log, sizeof(log), "%s/mosquitto.log", dir);
 	*ret_pid = process_start(argv, log, NULL);
-	for (int ms = 0; ms < LISTEN_MS && process_runs(*ret_pid);
-	     ms += LOOK_MS) {
-		if (port_answers(port))
-			return true;
-		sleep_ms(LOOK_MS);
-	}
-	return false;
+	return wait_for_port(port, *ret_pid, LISTEN_MS);
+}
+
+bool broker_script_start(const char *script, const char *dir, int port,
+			 pid_t *ret_pid)
+{
+	char file[600], folder[600], number[16], log[600];
+	char *argv[] = { (char[]){ "sh" }, file, number, folder, NULL };
+
+	snprintf(file, sizeof(file), "%s", script);
+	snprintf(folder, sizeof(folder), "%s", dir);
+	snprintf(number, sizeof(number), "%d", port);
+	snprintf(log, sizeof(log), "%s/broker.log", dir);
+	*ret_pid = process_start(argv, log, NULL);
+	return wait_for_port(port, *ret_pid, 60000);
 }
 
 void folder_temp(char ret_dir[FOLDER_SIZE])

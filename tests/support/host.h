@@ -66,4 +66,11 @@ void file_put(const char *dir, const char *name, const char *fmt, ...)
  */
 MUST_CHECK bool mosquitto_start(const char *dir, int port, pid_t *ret_pid);
 
+/*
+ * The same with the program `sh @script PORT FOLDER`, which is or becomes some
+ * other broker; it has a minute.
+ */
+MUST_CHECK bool broker_script_start(const char *script, const char *dir,
+				    int port, pid_t *ret_pid);
+
 #endif
