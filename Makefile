@@ -69,7 +69,7 @@ say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash sim soak lint headers demo bench \
 	packages manual install clean help format tidy cover corpus fuzz \
-	fuzzers mutants test-brokers FORCE
+	fuzzers mutants test-brokers valgrind FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -206,6 +206,14 @@ test-brokers: $(BROKER_TEST) $(B)/$(PROG)	## against other brokers: Debian's, an
 	$(Q)sh tests/support/packages.sh rabbitmq-server nats-server ejabberd \
 		$(if $(shell command -v npm),,nodejs npm)
 	$(Q)MQONCE=$(B)/$(PROG) sh tests/brokers/run.sh $(BROKER_TEST)
+
+valgrind: $(SYSTEM) $(B)/$(PROG)	## the system tests with the program under valgrind
+	$(Q)sh tests/support/packages.sh valgrind
+	$(Q)rm -rf build/valgrind && mkdir -p build/valgrind
+	-$(Q)export VALGRIND_LOGS=$(abspath build/valgrind) \
+		MQONCE_PLAIN=$(abspath $(B)/$(PROG)); for t in $(SYSTEM); do \
+		MQONCE=tests/support/valgrind.sh $$t; done
+	$(Q)! cat build/valgrind/* | grep .
 
 mutants:			## takes each rule out once; a test must go red
 	$(Q)sh tests/mutants/run.sh $(M)
