@@ -201,7 +201,7 @@ static int64_t pending_rows(const struct daemon *d)
 static enum err ingest(struct daemon *d, bool readable, int64_t now)
 {
 	int64_t pending = pending_rows(d);
-	enum err e;
+	enum err turned, e;
 
 	if (!d->ingest.link ||
 	    !(readable || link_has_buffered(d->ingest.link)))
@@ -220,11 +220,12 @@ static enum err ingest(struct daemon *d, bool readable, int64_t now)
 		return survive(d, e, now);
 	if (d->gate == GATE_LOCKED)
 		set_gate(d, GATE_OPEN, now);
-	session_after_turn(&d->session, e, now);
+	turned = e;
 	e = survive(d, e, now);
-	if (!e && pending_rows(d) != pending)
-		e = retry_refresh(&d->retry);
-	return e;
+	if (e)
+		return e;	/* nobody is left to connect again */
+	session_after_turn(&d->session, turned, now);
+	return pending_rows(d) != pending ? retry_refresh(&d->retry) : OK;
 }
 
 /* Whether whoever held the lock let go of it. */

@@ -76,6 +76,7 @@ static void a_store_that_becomes_read_only_ends_the_daemon(void **state UNUSED)
 	assert_int_equal(gateway_logged(g, "stopped, nothing unsaved was "
 					   "acknowledged"), 1);
 	assert_true(gateway_logged(g, "/store/s.db: ") >= 1);
+	assert_int_equal(gateway_logged(g, "action=reconnect"), 0);
 	assert_true(gateway_logged(g, "Read-only file system") +
 		    gateway_logged(g, "Input/output error") >= 1);
 	/* It does not start there either, and says why. */
