@@ -97,11 +97,18 @@ void link_free(struct link *l);
 enum link_state link_state(const struct link *l);
 const struct link_report *link_report(const struct link *l);
 
-/* For the loop; -1 once down.  Interest is POLLIN and, if needed, POLLOUT. */
+/*
+ * For the loop; -1 once down.  Interest is POLLIN, or POLLOUT while something
+ * is queued: what the broker does not take bounds what is read from it.  Both
+ * in the TLS handshake, if needed.
+ */
 int link_fd(const struct link *l);
 short link_interest(const struct link *l);
 
-/* Bytes are waiting inside the TLS layer where poll(2) cannot see them. */
+/*
+ * Bytes to be read are waiting inside the TLS layer, where poll(2) cannot see
+ * them.
+ */
 bool link_has_buffered(const struct link *l);
 
 /*
