@@ -78,6 +78,13 @@ MUST_CHECK enum err link_library_init(void);
 void link_library_fini(void);
 
 /*
+ * Whether link_open() could use the files that @bc names; ERR_CONFIG: @why
+ * says which it could not.
+ */
+MUST_CHECK enum err link_check(const struct broker_config *bc,
+			       struct err_detail *why);
+
+/*
  * Starts to connect to @addr; returns at once.  Credentials and certificates
  * are read anew, so rotated files need no restart.  ERR_CONFIG: a file is not
  * usable; ERR_LINK: refused at once; @why has the words.
