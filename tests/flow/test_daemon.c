@@ -332,6 +332,20 @@ static void what_kills_each_process_before_one_event_is_backed_off_from(void **s
 	assert_int_equal(away_ms(r), 0);
 }
 
+/* On a quiet topic it died of something else. */
+static void a_death_after_a_steady_time_is_no_poison(void **state)
+{
+	struct rig *r = *state;
+
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(away_ms(r), 0);
+		connect_it(r);
+		turn(r, 31000, false);
+		die(r, 1);
+	}
+	assert_int_equal(away_ms(r), 0);
+}
+
 static void a_power_cut_is_nobodys_fault(void **state)
 {
 	struct rig *r = *state;
@@ -348,6 +362,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(what_kills_each_process_before_one_event_is_backed_off_from),
+		T(a_death_after_a_steady_time_is_no_poison),
 		T(a_power_cut_is_nobodys_fault),
 		T(linger_waits_a_little_for_more),
 		T(a_short_lock_is_waited_for),
