@@ -409,16 +409,15 @@ a_resend_in_the_session_is_a_delivery_of_its_own(void **state UNUSED)
 }
 
 /* Or the PUBACKs it is owed would fill the memory (3.1.1 has no window). */
-static void
-of_a_broker_that_takes_nothing_nothing_is_read(void **state UNUSED)
+static void of_a_broker_that_takes_nothing_nothing_is_read(void **state UNUSED)
 {
 	for (int t = TRANSPORT_TCP; t <= TRANSPORT_TLS; t++) {
 		start((enum transport)t, PROTOCOL_311);
 		linked_subscribed(k);
 		assert_int_equal(link_interest(k->link), POLLIN);
 		publish_many(MANY);
-		assert_true(broker_wait(k->broker, BROKER_SENT, MANY,
-					LINKED_MS));
+		assert_true(
+			broker_wait(k->broker, BROKER_SENT, MANY, LINKED_MS));
 		while (!k->got_len)
 			assert_ok(link_read(k->link, 1, 1 << 20));
 		assert_int_equal(link_interest(k->link), POLLOUT);
