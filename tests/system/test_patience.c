@@ -35,6 +35,8 @@ static const char *const names[LANES] = {
 #define DEAF_BATCH_BYTES 20000
 #define DEAF_AHEAD	 1000000
 #define DEAF_BATCHES	 50
+#define TICK_MS		 10
+#define QUIET_MS	 500
 #define DEAF_MS		 7000
 #define DEAF_KB		 4096
 
@@ -158,20 +160,28 @@ static int end_all(void **state UNUSED)
 	return 0;
 }
 
-/* As fast as they are read; some millions of bytes fill the sockets. */
-static unsigned send_for(struct hostile *h, int ms)
+/*
+ * As fast as they are read, until they are read no longer: some millions of
+ * bytes fill the sockets first.
+ */
+static unsigned send_until_unread(struct hostile *h)
 {
 	uint64_t before = wire_passed(h->wire, WIRE_BROKER);
 	unsigned batches = 0;
+	int quiet_ms = 0;
+	long used = 0;
 
-	for (; ms > 0; ms -= 10) {
+	for (int ms = 0; ms < DEAF_MS && quiet_ms < QUIET_MS; ms += TICK_MS) {
 		uint64_t passed = wire_passed(h->wire, WIRE_BROKER) - before;
 
-		if (passed + DEAF_AHEAD > batches * DEAF_BATCH_BYTES) {
+		quiet_ms = hostile_cpu_ms(h) == used ? quiet_ms + TICK_MS : 0;
+		used = hostile_cpu_ms(h);
+		if (passed + DEAF_AHEAD >
+		    (uint64_t)batches * DEAF_BATCH_BYTES) {
 			send_copies(h, DEAF_BATCHES);
 			batches += DEAF_BATCHES;
 		}
-		sleep_ms(10);
+		sleep_ms(TICK_MS);
 	}
 	return batches * DEAF_BATCH;
 }
@@ -187,7 +197,10 @@ static void a_broker_that_takes_nothing_fills_no_memory(void **state UNUSED)
 	hostile_wait_effects(h, DEAF_BATCH);
 	before = hostile_peak_kb(h);
 	wire_hold(h->wire, WIRE_CLIENT, true);
-	sent = send_for(h, DEAF_MS);
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* what it keeps back is larger than what is looked for */
+#endif
+	sent = send_until_unread(h);
 	print_message("%ld kB, %ld kB after %u copies\n", before,
 		      hostile_peak_kb(h), sent);
 	assert_true(hostile_peak_kb(h) - before < DEAF_KB);
