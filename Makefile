@@ -60,6 +60,7 @@ FAKES		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/fakes/fake_*.c))
 SUPPORT		:= $(patsubst %.c,$(B)/%.o,$(filter-out tests/fakes/fake_%, \
 		   $(wildcard tests/fakes/*.c tests/support/*.c)))
 BENCH		:= $(addprefix $(B)/tests/bench/,bench limit letters counter.so)
+PRELOAD		:= $(B)/tests/fakes/preload/slow.so
 SIM		:= $(B)/tests/sim/sim
 SIM_OBJ		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/sim/*.c)) \
 		   $(B)/tests/fakes/fake_clock.o
@@ -154,7 +155,7 @@ $(B)/tests/bench/bench: FIRST = $(BENCH_OBJ)
 $(B)/tests/bench/bench: $(BENCH_OBJ)
 $(B)/tests/bench/letters: FIRST = $(B)/tests/bench/measure.o
 $(B)/tests/bench/letters: $(B)/tests/bench/measure.o
-$(B)/tests/bench/counter.so: tests/bench/counter.c $(B)/flags
+$(B)/tests/%.so: tests/%.c $(B)/flags
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -shared -o $@ $< -ldl
@@ -169,7 +170,8 @@ $(SIM): $(SIM_OBJ) $(B)/libsupport.a $(B)/lib$(PROG).a
 
 # Every program runs even if one fails; the exit status tells.
 run		 = fail=0; for t in $(1); do echo "== $$t"; \
-		   MQONCE=$(B)/$(PROG) MQONCE_CRASH=$(B)/$(PROG)-crash $$t || fail=1; \
+		   MQONCE=$(B)/$(PROG) MQONCE_CRASH=$(B)/$(PROG)-crash \
+		   MQONCE_SLOW=$(PRELOAD) $$t || fail=1; \
 		   done; exit $$fail
 
 # Two at a time, from seeds that are far apart: seed, states each, seconds.
@@ -182,7 +184,7 @@ unit: $(UNIT)
 	$(Q)$(call run,$(UNIT))
 flow: $(FLOW)
 	$(Q)$(call run,$(FLOW))
-system: $(SYSTEM) $(B)/$(PROG)	## the real program against a real broker
+system: $(SYSTEM) $(PRELOAD) $(B)/$(PROG)	## the real program against a real broker
 	$(Q)$(call run,$(SYSTEM))
 crash: $(CRASH) $(SIM) $(B)/$(PROG) $(B)/$(PROG)-crash	## kills, and 10,000 deaths of a model world
 	$(Q)$(call run,$(CRASH))

@@ -1,6 +1,7 @@
 /*
  * Named points at which a build for tests kills itself: CRASH_AT=NAME, or
- * CRASH_AT=NAME:N for the Nth time it is reached.  Nothing in other builds.
+ * CRASH_AT=NAME:N for the Nth time it is reached.  CRASH_AT=NAME:N:TERM sends
+ * itself SIGTERM there instead.  Nothing in other builds.
  */
 #ifndef BASE_CRASH_H
 #define BASE_CRASH_H

@@ -46,7 +46,8 @@ struct batch {
 	bool careful;			/* deliveries wait to be run alone */
 	bool wrote;			/* the transaction changes more than
 					   a redelivery's suppression */
-	bool fruitful;			/* events were committed by this owner */
+	bool fruitful;			/* this owner committed events, or was
+					   connected for long */
 	int64_t clock_saved_ms;		/* store clock when last written down */
 };
 

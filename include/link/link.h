@@ -78,6 +78,13 @@ MUST_CHECK enum err link_library_init(void);
 void link_library_fini(void);
 
 /*
+ * Whether link_open() could use the files that @bc names; ERR_CONFIG: @why
+ * says which it could not.
+ */
+MUST_CHECK enum err link_check(const struct broker_config *bc,
+			       struct err_detail *why);
+
+/*
  * Starts to connect to @addr; returns at once.  Credentials and certificates
  * are read anew, so rotated files need no restart.  ERR_CONFIG: a file is not
  * usable; ERR_LINK: refused at once; @why has the words.
@@ -97,11 +104,18 @@ void link_free(struct link *l);
 enum link_state link_state(const struct link *l);
 const struct link_report *link_report(const struct link *l);
 
-/* For the loop; -1 once down.  Interest is POLLIN and, if needed, POLLOUT. */
+/*
+ * For the loop; -1 once down.  Interest is POLLIN, or POLLOUT while something
+ * is queued: what the broker does not take bounds what is read from it.  Both
+ * in the TLS handshake, if needed.
+ */
 int link_fd(const struct link *l);
 short link_interest(const struct link *l);
 
-/* Bytes are waiting inside the TLS layer where poll(2) cannot see them. */
+/*
+ * Bytes to be read are waiting inside the TLS layer, where poll(2) cannot see
+ * them.
+ */
 bool link_has_buffered(const struct link *l);
 
 /*

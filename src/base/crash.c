@@ -11,12 +11,19 @@ void crash_point(const char *name)
 	static unsigned reached;
 	const char *at = getenv("CRASH_AT");
 	size_t n = strlen(name);
+	unsigned nth = 1;
+	char *end = NULL;
 
 	if (!at || strncmp(at, name, n) || (at[n] && at[n] != ':'))
 		return;
-	if (++reached < (at[n] ? strtoul(at + n + 1, NULL, 10) : 1))
+	if (at[n])
+		nth = (unsigned)strtoul(at + n + 1, &end, 10);
+	if (++reached < nth)
 		return;
-	raise(SIGKILL);
+	if (!end || strcmp(end, ":TERM") != 0)
+		raise(SIGKILL);
+	else if (reached == nth)
+		raise(SIGTERM);
 }
 
 #endif

@@ -40,6 +40,8 @@ static enum err try_config(struct daemon *d, const struct config *c,
 	enum err e = desk_check(c, why);
 
 	if (!e)
+		e = link_check(&c->broker, why);
+	if (!e)
 		e = cmd_prepare_all(c, NULL, why);
 	if (e || strcmp(c->store.path, d->config->store.path))
 		return e;

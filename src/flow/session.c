@@ -287,15 +287,38 @@ static enum err connecting(struct session *s, int64_t boot_ms)
 	return OK;
 }
 
-static void tick(struct session *s, int64_t boot_ms)
+/* A process that dies later did not die of what came first. */
+static enum err steady(struct session *s)
+{
+	struct batch *b = &s->ingest->batch;
+	enum err e;
+
+	s->losses = 0;
+	if (b->fruitful || !store_barren_deaths(b->store))
+		return OK;
+	e = store_begin(b->store);
+	if (e)
+		return e == ERR_BUSY ? OK : e;	/* the next tick tries again */
+	e = store_fruitful_put(b->store);
+	if (!e)
+		e = store_commit(b->store);
+	if (e)
+		store_rollback(b->store);
+	else
+		b->fruitful = true;
+	return e;
+}
+
+static enum err tick(struct session *s, int64_t boot_ms)
 {
 	if (boot_ms < s->due_ms)
-		return;
+		return OK;
 	s->due_ms = boot_ms + TICK_MS;
-	if (boot_ms - s->up_ms >= STEADY_MS)
-		s->losses = 0;
-	if (link_tick(s->ingest->link) || link_flush(s->ingest->link))
+	if (link_tick(s->ingest->link) || link_flush(s->ingest->link)) {
 		on_loss(s, boot_ms);
+		return OK;
+	}
+	return boot_ms - s->up_ms >= STEADY_MS ? steady(s) : OK;
 }
 
 void session_hold(struct session *s, bool hold, int64_t boot_ms)
@@ -330,8 +353,7 @@ enum err session_turn(struct session *s, int64_t boot_ms)
 	case SESSION_CONNECTING:
 		return connecting(s, boot_ms);
 	case SESSION_UP:
-		tick(s, boot_ms);
-		return OK;
+		return tick(s, boot_ms);
 	}
 	return ERR_BUG;
 }

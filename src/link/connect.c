@@ -204,6 +204,35 @@ static enum err start(struct link *l, unsigned receive_maximum,
 	return OK;
 }
 
+/* All but the connection. */
+static enum err prepare(struct link *l, struct err_detail *why)
+{
+	enum err e;
+
+	l->mosq = mosquitto_new(l->bc->client_id, false, l);
+	e = l->mosq ? set_options(l, why)
+		    : from_library(why, errno == ENOMEM ? MOSQ_ERR_NOMEM
+							: MOSQ_ERR_INVAL);
+	if (!e)
+		e = set_credentials(l, why);
+	if (!e && l->bc->transport == TRANSPORT_TLS)
+		e = tls_attach(l, why);
+	return e;
+}
+
+enum err link_check(const struct broker_config *bc, struct err_detail *why)
+{
+	struct link *l = calloc(1, sizeof(*l));
+	enum err e;
+
+	if (!l)
+		return err_say(why, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+	l->bc = bc;
+	e = prepare(l, why);
+	link_free(l);
+	return e;
+}
+
 enum err link_open(const struct broker_config *bc,
 		   const struct link_address *addr, unsigned receive_maximum,
 		   int64_t max_payload, const struct link_events *ev,
@@ -222,14 +251,7 @@ enum err link_open(const struct broker_config *bc,
 	l->report.disconnect_code = -1;
 	l->report.session_expiry_s =
 		bc->protocol == PROTOCOL_5 ? session_expiry_s(bc) : -1;
-	l->mosq = mosquitto_new(bc->client_id, false, l);
-	e = l->mosq ? set_options(l, why)
-		    : from_library(why, errno == ENOMEM ? MOSQ_ERR_NOMEM
-							: MOSQ_ERR_INVAL);
-	if (!e)
-		e = set_credentials(l, why);
-	if (!e && bc->transport == TRANSPORT_TLS)
-		e = tls_attach(l, why);
+	e = prepare(l, why);
 	if (!e) {
 		set_callbacks(l->mosq);
 		e = start(l, receive_maximum, why);

@@ -30,7 +30,8 @@ int link_fd(const struct link *l)
 
 /*
  * Before the handshake is over the library's wish to write is of no use: it
- * is always true in 2.1 and would make the loop spin.
+ * is always true in 2.1 and would make the loop spin.  Later, while something
+ * is left to be sent, nothing more is read that would be owed an answer.
  */
 short link_interest(const struct link *l)
 {
@@ -40,12 +41,12 @@ short link_interest(const struct link *l)
 		return POLLOUT;
 	if (tls_shakes_hands(l))
 		return tls_wants_write(l) ? POLLIN | POLLOUT : POLLIN;
-	return mosquitto_want_write(l->mosq) ? POLLIN | POLLOUT : POLLIN;
+	return mosquitto_want_write(l->mosq) ? POLLOUT : POLLIN;
 }
 
 bool link_has_buffered(const struct link *l)
 {
-	return l->state != LINK_DOWN && tls_has_buffered(l);
+	return (link_interest(l) & POLLIN) && tls_has_buffered(l);
 }
 
 static short poll_for(const struct link *l, short events, int wait_ms)
@@ -145,7 +146,7 @@ enum err link_read(struct link *l, unsigned max, size_t max_bytes)
 		before = l->deliveries;
 		errno = 0;
 		e = settle(l, mosquitto_loop_read(l->mosq, 1));
-		dry = errno == EAGAIN && !link_has_buffered(l);
+		dry = errno == EAGAIN && !tls_has_buffered(l);
 		if (l->deliveries == before)
 			idle++;
 	}

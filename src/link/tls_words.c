@@ -37,6 +37,7 @@ static void explain_verify(const struct link *l, struct err_detail *why)
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
 	case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
 	case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+	case X509_V_ERR_CERT_SIGNATURE_FAILURE: /* of its name, another key */
 		err_say(why, ERR_LINK,
 			"certificate of %s is signed by an unknown CA: %s%s",
 			host,

@@ -90,7 +90,10 @@ enum err link_open(const struct broker_config *bc,
 		   struct link **ret_l, struct err_detail *why)
 {
 	(void)bc, (void)addr, (void)receive_maximum, (void)max_payload;
-	(void)why;
+	if (fake_broker.refuse) {
+		fake_broker.refused++;
+		return err_say(why, ERR_LINK, "refused");
+	}
 	*ret_l = fake_connect(ev);
 	return OK;
 }
@@ -133,6 +136,7 @@ enum err link_subscribe(struct link *l, const char *const *filters,
 			const enum retained *retained, unsigned n)
 {
 	(void)l, (void)filters, (void)retained, (void)n;
+	fake_broker.subscribes++;
 	return OK;
 }
 

@@ -27,6 +27,9 @@ struct fake_broker {
 	bool locked_read;	/* the hook's word at the last read */
 	bool (*on_read)(void);	/* asked at each read */
 	void (*on_flush)(void); /* called before PUBACKs leave */
+	bool refuse;		/* connections end before they begin */
+	unsigned refused;	/* how many did */
+	unsigned subscribes;	/* calls of link_subscribe() */
 	unsigned drops;		/* connections cut with nothing sent */
 };
 

@@ -241,6 +241,67 @@ static void losses_are_followed_by_longer_waits_within_the_cap(void **state)
 		    300000);
 }
 
+static int64_t away_ms(struct rig *r)
+{
+	return session_wait_ms(&r->d.session, fake_clock.boot_ms);
+}
+
+/* A broker that is away: each attempt ends before CONNACK. */
+static void a_broker_away_for_long_is_found_within_the_cap(void **state)
+{
+	struct rig *r = *state;
+	int64_t cap_ms = r->config->broker.reconnect_max_ms, back_ms;
+
+	connect_it(r);
+	fake_broker.refuse = true;
+	fake_broker.read_result = ERR_LINK;
+	turn(r, 0, true);
+	turn(r, 200, true);
+	for (int s = 0; s < 15 * 60; s++) {
+		turn(r, 1000, false);
+		assert_true(away_ms(r) <= cap_ms);
+	}
+	assert_true(fake_broker.refused >= 15 * 60000 / cap_ms);
+	assert_int_equal(r->d.session.state, SESSION_AWAY);
+
+	fake_broker.refuse = false;
+	fake_broker.read_result = OK;
+	rig_publish("t", "{\"id\":\"a\"}");
+	back_ms = fake_clock.boot_ms;
+	while (r->d.session.state != SESSION_UP)
+		turn(r, 1000, false);
+	assert_true(fake_clock.boot_ms - back_ms <= cap_ms + 2000);
+	assert_true(fake_broker.subscribes > 1);
+	read_it(r);
+	assert_int_equal(fake_broker.acked_len, 1);
+}
+
+/* At the default cap, whenever the minute is taken to begin. */
+static void a_broker_that_accepts_and_drops_is_met_12_times_a_minute_at_most(
+	void **state)
+{
+	struct rig *r = *state;
+	unsigned in_second[600] = { 0 };
+
+	for (int s = 0; s < 600; s++) {
+		unsigned minute = 0;
+
+		turn(r, 1000, false);
+		turn(r, 0, false);
+		turn(r, 0, false);
+		if (r->d.session.state == SESSION_UP) {
+			in_second[s]++;
+			fake_broker.read_result = ERR_LINK;
+			turn(r, 0, true);
+			turn(r, 200, true);
+			fake_broker.read_result = OK;
+		}
+		for (int i = s < 60 ? 0 : s - 60; i <= s; i++)
+			minute += in_second[i];
+		assert_true(minute <= 12);
+	}
+}
+
 /* Owners that die, one after the other. */
 static void die(struct rig *r, int times)
 {
@@ -248,11 +309,6 @@ static void die(struct rig *r, int times)
 		rig_kill(r);
 		rig_start(r);
 	}
-}
-
-static int64_t away_ms(struct rig *r)
-{
-	return session_wait_ms(&r->d.session, fake_clock.boot_ms);
 }
 
 static void what_kills_each_process_before_one_event_is_backed_off_from(void **state)
@@ -276,6 +332,20 @@ static void what_kills_each_process_before_one_event_is_backed_off_from(void **s
 	assert_int_equal(away_ms(r), 0);
 }
 
+/* On a quiet topic it died of something else. */
+static void a_death_after_a_steady_time_is_no_poison(void **state)
+{
+	struct rig *r = *state;
+
+	for (int i = 0; i < 6; i++) {
+		assert_int_equal(away_ms(r), 0);
+		connect_it(r);
+		turn(r, 31000, false);
+		die(r, 1);
+	}
+	assert_int_equal(away_ms(r), 0);
+}
+
 static void a_power_cut_is_nobodys_fault(void **state)
 {
 	struct rig *r = *state;
@@ -292,6 +362,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(what_kills_each_process_before_one_event_is_backed_off_from),
+		T(a_death_after_a_steady_time_is_no_poison),
 		T(a_power_cut_is_nobodys_fault),
 		T(linger_waits_a_little_for_more),
 		T(a_short_lock_is_waited_for),
@@ -300,6 +371,8 @@ int main(void)
 		T(at_the_limit_of_open_letters_events_stay_with_the_broker),
 		T(a_held_session_is_touched_before_it_expires),
 		T(losses_are_followed_by_longer_waits_within_the_cap),
+		T(a_broker_away_for_long_is_found_within_the_cap),
+		T(a_broker_that_accepts_and_drops_is_met_12_times_a_minute_at_most),
 	};
 
 	return cmocka_run_group_tests_name("daemon", tests, NULL, NULL);

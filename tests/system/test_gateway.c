@@ -209,6 +209,121 @@ static void two_clients_of_one_id_are_told_so(void **state UNUSED)
 	gateway_free(g);
 }
 
+/* A shared filter, for the client @id at the broker on @port. */
+static void share(struct gateway *g, const char *id, int port)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "[store]\npath = @D/store/s.db\nschema = @D/s.sql\n"
+		 "[broker]\nurl = mqtt://127.0.0.1:%d\nclient_id = %s\n"
+		 "session_expiry = 1h\n%s[group g]\nsubscribe = $share/s/t/#\n"
+		 "id = payload:$.id\nhandler = sql:@H\n"
+		 "redelivery_horizon = 3h\nttl = 24h\n",
+		 port, id, protocol);
+	gateway_file(g, "mqonce.conf", text);
+	gateway_file(g, "h.sql",
+		     "INSERT INTO effect (id) VALUES (:event_id);"
+		     "SELECT reject('topic') WHERE :topic <> 't/1';");
+}
+
+static void wait_both(struct gateway *g, struct gateway *h, int64_t want)
+{
+	for (int i = 0; i < 1000; i++) {
+		if (gateway_int(g, EFFECTS) + gateway_int(h, EFFECTS) >= want)
+			break;
+		usleep(20000);
+	}
+	assert_int_equal(gateway_int(g, EFFECTS) + gateway_int(h, EFFECTS),
+			 want);
+}
+
+/* A share may be sent to a peer that is away: it waits for that peer. */
+static void a_share_of_an_offline_peer_is_not_lost(void **state UNUSED)
+{
+	struct gateway *g = make("", "");
+	struct gateway *h =
+		gateway_new(&(struct gateway_options){ .no_broker = true,
+						       .port = g->port,
+						       .groups = GROUP,
+						       .schema = SCHEMA,
+						       .handler = HANDLER });
+	static char out[8192];
+
+	share(g, "gw-a", g->port);
+	share(h, "gw-b", g->port);
+	gateway_up(g);
+	gateway_up(h);
+	publish(g, 0, 200);
+	wait_both(g, h, 200);
+	assert_true(gateway_int(g, EFFECTS) > 0 && gateway_int(h, EFFECTS) > 0);
+	assert_int_equal(gateway_end(h, SIGKILL), -SIGKILL);
+	publish(g, 200, 400);
+	gateway_up(h);
+	wait_both(g, h, 400);
+	/* No $share in the topic that the handler saw. */
+	assert_int_equal(gateway_int(g, "SELECT count(*)"
+					" FROM once_dead_letter"),
+			 0);
+	assert_int_equal(gateway_command(g, out, sizeof(out), "check"), 0);
+	assert_non_null(strstr(out, "is shared"));
+	gateway_free(h);
+	gateway_free(g);
+}
+
+/* Our retries hold no PUBACK, so they fill nobody's queue. */
+static void what_waits_here_does_not_fill_the_brokers_queue(void **state UNUSED)
+{
+	struct gateway *g = make("max_queued_messages 100\n", "");
+
+	gateway_file(g, "h.sql",
+		     "INSERT INTO effect (id) VALUES (:event_id);"
+		     "SELECT retry('later') WHERE :attempt = 1"
+		     " AND :event_id LIKE '%0';");
+	gateway_up(g);
+	for (int i = 0; i < 500; i += 50)
+		publish(g, i, i + 50);
+	gateway_wait(g, EFFECTS, 500, 20000);
+	assert_int_equal(gateway_end(g, SIGTERM), 0);
+	assert_int_equal(gateway_int(g, ONCE), 500);
+	gateway_free(g);
+}
+
+/* What a broker drops is outside the promise; nothing else is touched. */
+static void
+a_broker_drops_above_its_limit_and_what_it_kept_is_there(void **state UNUSED)
+{
+	/* Twenty in flight at most, a hundred behind them. */
+	struct gateway *g = make("max_queued_messages 100\n",
+				 "keepalive = 5s\n[limits]\nbatch = 20\n");
+	static char out[8192];
+	char path[128];
+	sqlite3 *other;
+	int64_t kept;
+
+	gateway_up(g);
+	snprintf(path, sizeof(path), "%s/store/s.db", g->dir);
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	sqlite3_busy_timeout(other, 5000);
+	assert_int_equal(
+		sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL),
+		SQLITE_OK);
+	publish(g, 0, 500);
+	sleep(7); /* away by now: longer than the keepalive */
+	sqlite3_close(other);
+	gateway_wait(g, EFFECTS, 100, 20000);
+	publish(g, 500, 501);
+	gateway_wait(g, "SELECT count(*) FROM effect WHERE id = 'e500'", 1,
+		     20000);
+	kept = gateway_int(g, EFFECTS);
+	print_message("%lld of 500 were kept\n", (long long)kept - 1);
+	assert_int_equal(gateway_int(g, ONCE), kept);
+	assert_in_range(kept, 101, 400);
+	assert_int_equal(gateway_command(g, out, sizeof(out), "check"), 0);
+	assert_non_null(strstr(out, "itself loses"));
+	gateway_free(g);
+}
+
 /* A removed filter's events are acknowledged, and the filter is taken back. */
 static void a_filter_no_longer_configured_is_unsubscribed(void **state UNUSED)
 {
@@ -280,6 +395,11 @@ int main(void)
 	};
 	const struct CMUnitTest once[] = {
 		cmocka_unit_test(two_clients_of_one_id_are_told_so),
+		cmocka_unit_test(a_share_of_an_offline_peer_is_not_lost),
+		cmocka_unit_test(
+			what_waits_here_does_not_fill_the_brokers_queue),
+		cmocka_unit_test(
+			a_broker_drops_above_its_limit_and_what_it_kept_is_there),
 		cmocka_unit_test(
 			a_reload_takes_the_new_configuration_and_keeps_a_good_one),
 		cmocka_unit_test(

@@ -1,5 +1,6 @@
 #include "../support/link_steps.h"
 
+#include <poll.h>
 #include <signal.h>
 
 #include "base/clock.h"
@@ -407,6 +408,27 @@ a_resend_in_the_session_is_a_delivery_of_its_own(void **state UNUSED)
 	assert_int_equal(link_state(k->link), LINK_CONNECTED);
 }
 
+/* Or the PUBACKs it is owed would fill the memory (3.1.1 has no window). */
+static void of_a_broker_that_takes_nothing_nothing_is_read(void **state UNUSED)
+{
+	for (int t = TRANSPORT_TCP; t <= TRANSPORT_TLS; t++) {
+		start((enum transport)t, PROTOCOL_311);
+		linked_subscribed(k);
+		assert_int_equal(link_interest(k->link), POLLIN);
+		publish_many(MANY);
+		assert_true(
+			broker_wait(k->broker, BROKER_SENT, MANY, LINKED_MS));
+		while (!k->got_len)
+			assert_ok(link_read(k->link, 1, 1 << 20));
+		assert_int_equal(link_interest(k->link), POLLOUT);
+		assert_false(link_has_buffered(k->link));
+		assert_ok(link_flush(k->link));
+		assert_int_equal(link_interest(k->link), POLLIN);
+		assert_true(linked_until_counted(k, BROKER_PUBACK, MANY));
+		teardown(NULL);
+	}
+}
+
 /* We allow no aliases: some versions of the library end it at the first. */
 static void a_dead_connections_alias_gives_no_topic(void **state UNUSED)
 {
@@ -505,6 +527,7 @@ int main(void)
 		T(nothing_leaves_before_the_flush_or_at_free),
 		T(one_read_ends_near_its_limit),
 		T(a_resend_in_the_session_is_a_delivery_of_its_own),
+		T(of_a_broker_that_takes_nothing_nothing_is_read),
 		T(a_dead_connections_alias_gives_no_topic),
 		T(a_malformed_packet_costs_the_connection_only),
 		T(a_second_connack_ends_the_connection),

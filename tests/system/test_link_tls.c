@@ -25,6 +25,8 @@ static void an_unusable_file_is_named_and_nothing_is_sent(void **state UNUSED)
 			k->bc.user = "me";
 			k->bc.password_file = i == 6 ? none : empty;
 		}
+		assert_err(link_check(&k->bc, &k->why), ERR_CONFIG);
+		assert_says(i % 2 ? empty : none);
 		assert_err(linked_open(k), ERR_CONFIG);
 		assert_null(k->link);
 		assert_says(i % 2 ? empty : none);
@@ -112,6 +114,21 @@ static void an_unknown_ca_is_refused(void **state UNUSED)
 	assert_fails();
 	assert_says("set ca");
 	assert_int_equal(broker_count(k->broker, BROKER_BYTES), 0);
+}
+
+/* As rotation leaves it where one side's file was forgotten. */
+static void a_ca_of_the_same_name_is_unknown_too(void **state UNUSED)
+{
+	struct certificates other;
+
+	start(TRANSPORT_TLS, PROTOCOL_5);
+	certificates_make(&other, NULL);
+	k->bc.ca = other.ca;
+	assert_ok(link_check(&k->bc, &k->why));
+	assert_fails();
+	assert_says("unknown CA");
+	assert_says(other.ca);
+	certificates_remove(&other);
 }
 
 static void a_certificate_out_of_its_time_is_refused(void **state UNUSED)
@@ -226,6 +243,7 @@ int main(void)
 		T(a_certificate_for_another_name_is_refused),
 		T(the_name_is_checked_and_sent_as_sni_not_the_number),
 		T(an_unknown_ca_is_refused),
+		T(a_ca_of_the_same_name_is_unknown_too),
 		T(a_certificate_out_of_its_time_is_refused),
 		T(a_client_certificate_is_shown_and_missed),
 		T(rotated_files_count_at_the_next_connect),

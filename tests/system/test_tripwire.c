@@ -7,249 +7,25 @@
 #include "../support/test.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <sqlite3.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 #include "../fakes/fault_vfs.h"
-#include "../support/linked.h"
-#include "base/clock.h"
-#include "flow/ingest.h"
+#include "../support/way.h"
 
-#define EVENTS_MAX 1000
-#define LOOK_MS	   20 /* more than a byte takes on the loopback */
-
-/* The whole way of an event, from the broker to the file. */
-struct way {
-	struct linked *k;
-	struct link_events events;
-	struct config *config;
-	struct store *store;
-	struct group group;
-	struct counters ungrouped;
-	struct ingest ingest;
-	bool subscribed;
-	char dir[64], path[96];
-
-	/* What the syncs of the log saw. */
-	int stall_ms;
-	unsigned syncs, early, ticked;
-	uint64_t covered; /* deliveries of finished turns */
-	int64_t covered_at_ms[EVENTS_MAX];
-};
+#define LOOK_MS 20 /* more than a byte takes on the loopback */
 
 static struct way *w;
 
-/* The turn under test. */
-static enum err turn(struct way *way)
-{
-	enum err e = ingest_turn(&way->ingest, clock_boot_ms());
-
-	way->covered = way->ingest.deliveries;
-	return e;
-}
-
-static int64_t monotonic_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-/* A slow disk: meanwhile time passes for the link too, and pings fall due. */
-static void stall(struct way *way)
-{
-	int64_t end_ms = monotonic_ms() + way->stall_ms;
-
-	while (monotonic_ms() < end_ms) {
-		if (way->ingest.link && !link_tick(way->ingest.link))
-			way->ticked++;
-		poll(NULL, 0, LOOK_MS);
-	}
-}
-
-static void on_sync(void *arg, enum fault_moment when, const char *name)
-{
-	struct way *way = arg;
-	size_t len = strlen(name);
-
-	if (len < 4 || strcmp(name + len - 4, "-wal") != 0)
-		return;
-	if (when == FAULT_BEFORE_SYNC) {
-		stall(way);
-		way->syncs++;
-		if (broker_count(way->k->broker, BROKER_PUBACK) > way->covered)
-			way->early++;
-		return;
-	}
-	/* The last sync of a turn counts: a new log syncs its head first. */
-	for (uint64_t i = way->covered; i < way->ingest.deliveries; i++)
-		way->covered_at_ms[i % EVENTS_MAX] = monotonic_ms();
-}
-
-static enum err handle(void *self UNUSED, const struct attempt *a UNUSED,
-		       struct result *ret_r)
-{
-	ret_r->outcome = OUTCOME_OK;
-	return OK;
-}
-
-static void on_delivery(void *arg, const struct event *ev)
-{
-	struct way *way = arg;
-
-	ingest_deliver(&way->ingest, ev);
-}
-
-static void on_connected(void *arg)
-{
-	static const char *const filters[] = { "#" };
-	static const enum retained retained[] = { RETAINED_IGNORE };
-	struct way *way = arg;
-
-	assert_ok(link_subscribe(way->ingest.link, filters, retained, 1));
-}
-
-static void on_suback(void *arg, unsigned index UNUSED, int code)
-{
-	struct way *way = arg;
-
-	way->subscribed = code == 1;
-}
-
-static void open_store(struct way *way)
-{
-	const struct store_options o = {
-		.path = way->path,
-		.max_size = 64 << 20,
-	};
-	struct err_detail why = { "" };
-
-	if (store_open(&o, STORE_OWNER, &way->store, &why))
-		fail_msg("%s", why.text);
-	assert_ok(store_begin(way->store));
-	assert_ok(group_register(way->store, way->group.config,
-				 store_now_ms(way->store, clock_boot_ms()),
-				 false, &way->group.record, &why));
-	assert_ok(store_commit(way->store));
-	ingest_init(&way->ingest, &(struct ingest_options){
-					  .store = way->store,
-					  .groups = &way->group,
-					  .groups_len = 1,
-					  .ungrouped = &way->ungrouped,
-					  .limits = &way->config->limits,
-				  });
-	way->covered = 0;
-}
-
-static void close_store(struct way *way)
-{
-	ingest_fini(&way->ingest);
-	store_close(way->store);
-	way->store = NULL;
-}
-
 static void start(enum transport t, enum protocol p)
 {
-	static const char text[] =
-		"[store]\npath = /var/lib/mqonce/store.db\n"
-		"[broker]\nurl = mqtt://127.0.0.1\nclient_id = gw-017\n"
-		"[limits]\nbatch = 50\n"
-		"[group g]\nsubscribe = #\nid = payload:$.id\n"
-		"handler = sql:/dev/null\nredelivery_horizon = 3h\n"
-		"ttl = 24h\n";
-	struct err_detail why = { "" };
-
-	w = calloc(1, sizeof(*w));
-	assert_non_null(w);
-	w->k = linked_new(t, p, NULL);
-	w->k->bc.keepalive_ms = 5000;
-	if (config_parse("test", span_str(text), &w->config, &why))
-		fail_msg("%s", why.text);
-	folder_temp(w->dir);
-	snprintf(w->path, sizeof(w->path), "%s/store.db", w->dir);
-	w->group.config = &w->config->groups[0];
-	w->group.handler.attempt = handle;
-	w->events = (struct link_events){
-		.arg = w,
-		.on_delivery = on_delivery,
-		.on_connected = on_connected,
-		.on_suback = on_suback,
-	};
-	open_store(w);
-	fault_vfs_reset();
-	fault_vfs_hook(on_sync, w);
+	w = way_new(t, p);
 }
 
 static int teardown(void **state UNUSED)
 {
-	if (!w)
-		return 0;
-	fault_vfs_reset();
-	if (w->store)
-		close_store(w);
-	folder_remove(w->dir);
-	config_free(w->config);
-	linked_free(w->k);
-	free(w);
+	way_free(w);
 	w = NULL;
 	return 0;
-}
-
-/* What the loop does: waits, takes a turn, keeps the connection alive. */
-static enum err spin(int wait_ms)
-{
-	struct link *l = w->ingest.link;
-	struct pollfd p = { .fd = link_fd(l), .events = link_interest(l) };
-	enum err e = OK;
-
-	if (link_has_buffered(l) || poll(&p, 1, wait_ms) == 1)
-		e = turn(w);
-	if (!e && w->ingest.link)
-		e = link_tick(w->ingest.link);
-	return e;
-}
-
-static void go_online(void)
-{
-	int64_t end_ms = monotonic_ms() + LINKED_MS;
-
-	w->subscribed = false;
-	assert_ok(link_open(&w->k->bc, &w->k->addr, 50, 65536, &w->events,
-			    &w->ingest.link, &w->k->why));
-	while (!w->subscribed && monotonic_ms() < end_ms)
-		assert_ok(spin(20));
-	assert_true(w->subscribed);
-}
-
-static void publish(unsigned n)
-{
-	static struct broker_publish p[EVENTS_MAX];
-	static char payload[EVENTS_MAX][32];
-
-	for (unsigned i = 0; i < n; i++) {
-		snprintf(payload[i], sizeof(payload[i]), "{\"id\":\"%u\"}", i);
-		p[i] = (struct broker_publish){
-			.topic = "orders",
-			.payload = payload[i],
-			.qos = 1,
-		};
-	}
-	broker_publish(w->k->broker, p, n);
-}
-
-/* Turns until @n PUBACKs are with the broker. */
-static void until_acknowledged(unsigned n)
-{
-	int64_t end_ms = monotonic_ms() + LINKED_MS;
-
-	while (broker_count(w->k->broker, BROKER_PUBACK) < n &&
-	       monotonic_ms() < end_ms)
-		assert_ok(spin(10));
-	assert_int_equal(broker_count(w->k->broker, BROKER_PUBACK), n);
 }
 
 static void assert_each_puback_came_after_its_sync(unsigned n)
@@ -271,14 +47,14 @@ static void a_stalled_sync(enum transport t, enum protocol p)
 	int64_t quiet_until_ms;
 
 	start(t, p);
-	go_online();
-	quiet_until_ms = monotonic_ms() + 3200;
-	while (monotonic_ms() < quiet_until_ms)
-		assert_ok(spin(20));
+	way_online(w);
+	quiet_until_ms = way_now_ms() + 3200;
+	while (way_now_ms() < quiet_until_ms)
+		assert_ok(way_spin(w, 20));
 	assert_int_equal(broker_count(w->k->broker, BROKER_PINGREQ), 0);
 	w->stall_ms = 3000;
-	publish(10);
-	until_acknowledged(10);
+	way_publish(w, 0, 10);
+	way_until_acknowledged(w, 10);
 	w->stall_ms = 0;
 	assert_each_puback_came_after_its_sync(10);
 	assert_true(w->ticked > 10);
@@ -299,12 +75,12 @@ no_puback_of_a_full_batch_leaves_before_its_sync(void **state UNUSED)
 	for (int t = TRANSPORT_TCP; t <= TRANSPORT_TLS; t++) {
 		for (int p = PROTOCOL_5; p <= PROTOCOL_311; p++) {
 			start((enum transport)t, (enum protocol)p);
-			go_online();
+			way_online(w);
 			w->stall_ms = 2 * LOOK_MS;
-			publish(500);
+			way_publish(w, 0, 500);
 			assert_true(broker_wait(w->k->broker, BROKER_SENT, 500,
 						LINKED_MS));
-			until_acknowledged(500);
+			way_until_acknowledged(w, 500);
 			assert_each_puback_came_after_its_sync(500);
 			teardown(NULL);
 		}
@@ -314,11 +90,11 @@ no_puback_of_a_full_batch_leaves_before_its_sync(void **state UNUSED)
 /* Turns until the store fails one. */
 static void until_the_commit_fails(void)
 {
-	int64_t end_ms = monotonic_ms() + LINKED_MS;
+	int64_t end_ms = way_now_ms() + LINKED_MS;
 	enum err e = OK;
 
-	while (!e && monotonic_ms() < end_ms)
-		e = spin(10);
+	while (!e && way_now_ms() < end_ms)
+		e = way_spin(w, 10);
 	assert_true(e && e != ERR_LINK && e != ERR_BUSY);
 	assert_null(w->ingest.link);
 	assert_true(fault_vfs_failed() > 0);
@@ -330,10 +106,10 @@ static void a_failed_commit(enum transport t, enum protocol p, enum fault_op op,
 	uint64_t bytes;
 
 	start(t, p);
-	go_online();
+	way_online(w);
 	bytes = broker_count(w->k->broker, BROKER_BYTES);
 	fault_vfs_fail(op, 1, code, true);
-	publish(20);
+	way_publish(w, 0, 20);
 	until_the_commit_fails();
 	assert_true(broker_wait(w->k->broker, BROKER_CLOSED, 1, LINKED_MS));
 	assert_int_equal(broker_count(w->k->broker, BROKER_BYTES), bytes);
@@ -345,12 +121,10 @@ static void a_failed_commit(enum transport t, enum protocol p, enum fault_op op,
 	 * the syncs of the open.
 	 */
 	fault_vfs_reset();
-	close_store(w);
-	w->syncs = w->early = 0;
-	fault_vfs_hook(on_sync, w);
-	open_store(w);
-	go_online();
-	until_acknowledged(20);
+	way_close_store(w);
+	way_open_store(w);
+	way_online(w);
+	way_until_acknowledged(w, 20);
 	assert_each_puback_came_after_its_sync(20);
 	teardown(NULL);
 }
@@ -376,11 +150,11 @@ static void reading_and_ticking_alone_send_nothing(void **state UNUSED)
 		uint64_t bytes;
 
 		start((enum transport)t, PROTOCOL_5);
-		go_online();
+		way_online(w);
 		bytes = broker_count(w->k->broker, BROKER_BYTES);
-		publish(50);
-		end_ms = monotonic_ms() + 6500; /* a ping falls due at 5 s */
-		while (monotonic_ms() < end_ms) {
+		way_publish(w, 0, 50);
+		end_ms = way_now_ms() + 6500; /* a ping falls due at 5 s */
+		while (way_now_ms() < end_ms) {
 			assert_ok(link_read(w->ingest.link, 1000, 1 << 20));
 			assert_ok(link_tick(w->ingest.link));
 			poll(NULL, 0, LOOK_MS);
@@ -404,10 +178,7 @@ int main(void)
 	};
 	int failed;
 
-	signal(SIGPIPE, SIG_IGN); /* 2.1 of the library leaves it to us */
-	fault_vfs_install();
-	if (link_library_init())
-		return 1;
+	way_prepare();
 	failed = cmocka_run_group_tests_name("tripwire", tests, NULL, NULL);
 	link_library_fini();
 	return failed;

@@ -1,0 +1,51 @@
+/*
+ * Preloaded into a program: a flash that takes SLOW_SYNC_MS for each sync, a
+ * name server that never answers for names that begin with "hangs.".
+ */
+#include <dlfcn.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void wait_ms(long ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000L };
+
+	nanosleep(&ts, NULL);
+}
+
+static int sync_slowly(const char *name, int fd)
+{
+	const char *ms = getenv("SLOW_SYNC_MS");
+	int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
+
+	if (ms)
+		wait_ms(strtol(ms, NULL, 10));
+	return next(fd);
+}
+
+int fsync(int fd)
+{
+	return sync_slowly("fsync", fd);
+}
+
+int fdatasync(int fd)
+{
+	return sync_slowly("fdatasync", fd);
+}
+
+int getaddrinfo(const char *restrict host, const char *restrict service,
+		const struct addrinfo *restrict hints,
+		struct addrinfo **restrict ret_list)
+{
+	int (*next)(const char *, const char *, const struct addrinfo *,
+		    struct addrinfo **) =
+		(int (*)(const char *, const char *, const struct addrinfo *,
+			 struct addrinfo **))dlsym(RTLD_NEXT, "getaddrinfo");
+
+	while (host && !strncmp(host, "hangs.", 6))
+		wait_ms(1000);
+	return next(host, service, hints, ret_list);
+}
