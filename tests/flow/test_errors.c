@@ -411,9 +411,32 @@ static void an_error_at_any_operation_loses_and_doubles_nothing(
 			      sweep_scene(&scenes[i], getenv("ERRORS")));
 }
 
+/* Whoever's quota is used up, or whose file may not grow, waits for room. */
+static void what_is_as_good_as_a_full_disk_is_one(void **state UNUSED)
+{
+	static const int errors[] = { ENOSPC, EDQUOT, EFBIG };
+
+	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+		prepare(&scenes[0]);
+		fault_vfs_fail_errno(FAULT_WRITE, 1, errors[i], true);
+		assert_err(rig_turn(r), ERR_FULL);
+		fault_vfs_reset();
+		rig_drain(r);
+		assert_int_equal(fake_broker.acked_len, published);
+		/* After a sync that failed nothing is known. */
+		publish("{\"id\":\"x\"}");
+		fault_vfs_fail_errno(FAULT_SYNC, 1, errors[i], false);
+		assert_err(rig_turn(r), ERR_IO);
+		fault_vfs_reset();
+		rig_free(r);
+		shelf_free(&then);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_as_good_as_a_full_disk_is_one),
 		cmocka_unit_test(
 			an_error_at_any_operation_loses_and_doubles_nothing),
 	};
