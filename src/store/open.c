@@ -168,6 +168,7 @@ static enum err take_over(struct store *st, bool accept_restored)
 	if (e)
 		return e;
 	st->epoch++;
+	store_note_beside(st);
 	sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	return OK;
 }
