@@ -183,7 +183,7 @@ struct event world_event(const struct world *w, unsigned e, int64_t wall_ms)
 		.payload = span_str(ev->payload),
 		.payload_bytes = strlen(ev->payload),
 		.qos = 1,
-		.received_ms = wall_ms,
+		.received_wall_ms = wall_ms,
 	};
 
 	/* As the real connection does it. */
