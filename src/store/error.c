@@ -66,6 +66,9 @@ enum err store_err(struct store *st, int rc)
 
 	if (!e)
 		return OK;
+	/* Our statements are right: it is the file that does not fit them. */
+	if (rc == SQLITE_ERROR)
+		e = ERR_CORRUPT;
 	/* An error of the system below says more than SQLite's own word. */
 	err_no = e == ERR_IO ? system_errno(st->db) : 0;
 	if (is_full(rc, err_no))
@@ -74,7 +77,9 @@ enum err store_err(struct store *st, int rc)
 	/* It drops its cache then, which counts like another's write. */
 	if (e == ERR_FULL || e == ERR_NOMEM || e == ERR_IO)
 		st->data_version = 0;
-	err_say(&st->detail, e, "%s (SQLite %d)", sqlite3_errstr(rc), rc);
+	err_say(&st->detail, e, "%s (SQLite %d)", rc == SQLITE_ERROR
+		? "the tables, or what is in them, are not as they were made"
+		: sqlite3_errstr(rc), rc);
 	if (err_no)
 		err_say(&st->detail, e, "%s (SQLite %d, errno %d: %s)",
 			sqlite3_errstr(rc), rc, err_no, err_system(err_no));
