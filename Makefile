@@ -161,9 +161,12 @@ $(B)/tests/%.so: tests/%.c $(B)/flags
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -shared -o $@ $< -ldl
 
 # What the program does to files past SQLite goes through tests/sim/calls.c.
-$(SIM): ALL_LDFLAGS += -Wl,--wrap=open,--wrap=rename,--wrap=unlink \
+POWER		:= $(B)/tests/crash/test_power
+$(SIM) $(POWER): ALL_LDFLAGS += -Wl,--wrap=open,--wrap=rename,--wrap=unlink \
 	-Wl,--wrap=fsync,--wrap=pwrite,--wrap=posix_fallocate \
 	-Wl,--wrap=getrandom
+$(POWER): FIRST = $(FAKES) $(B)/tests/sim/calls.o
+$(POWER): $(FAKES) $(B)/tests/sim/calls.o
 $(SIM): $(SIM_OBJ) $(B)/libsupport.a $(B)/lib$(PROG).a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $^ $(LIBS) -lpthread

@@ -1,6 +1,7 @@
 /* A table of commands; everything else is one file each in src/cmd/. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -369,6 +370,8 @@ int main(int argc, char **argv)
 	enum err e;
 
 	umask(077);
+	/* A file that may not grow is an error, as a full disk is. */
+	signal(SIGXFSZ, SIG_IGN);
 	keep_standard_files();
 	e = dispatch(argc - 1, argv + 1, &why);
 	if (!e && (fflush(stdout) || ferror(stdout)))

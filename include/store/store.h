@@ -54,6 +54,9 @@ void store_close(struct store *st);
 /* Text for the latest failure; borrowed until the next call on @st. */
 const char *store_detail(const struct store *st);
 
+/* Returns @e; when that is ERR_CORRUPT, @why gets what to do about it. */
+enum err store_advise(enum err e, struct err_detail *why);
+
 /* Seed of all keys and fingerprints in this store. */
 uint64_t store_seed(const struct store *st);
 

@@ -19,13 +19,19 @@ static enum err open_store(struct daemon *d, struct err_detail *why)
 	return store_open(&o, STORE_OWNER, &d->store, why);
 }
 
+static enum err say(const struct daemon *d, enum err e, struct err_detail *why)
+{
+	return err_say(why, e, "%s: %s", d->config->store.path,
+		       store_detail(d->store));
+}
+
 static enum err register_groups(struct daemon *d, struct err_detail *why)
 {
 	int64_t now = store_now_ms(d->store, clock_boot_ms());
 	enum err e = store_begin(d->store);
 
 	if (e)
-		return err_say(why, e, "%s", store_detail(d->store));
+		return say(d, e, why);
 	for (unsigned i = 0; !e && i < d->config->groups_len; i++) {
 		struct group *g = &d->groups[i];
 
@@ -38,7 +44,7 @@ static enum err register_groups(struct daemon *d, struct err_detail *why)
 		return e;
 	}
 	e = store_commit(d->store);
-	return e ? err_say(why, e, "%s", store_detail(d->store)) : OK;
+	return e ? say(d, e, why) : OK;
 }
 
 static enum err open_groups(struct daemon *d, struct err_detail *why)
@@ -59,7 +65,7 @@ static enum err open_groups(struct daemon *d, struct err_detail *why)
 						  DEAD_LIMIT_THIN,
 					  &g->open_letters, &g->kept_letters);
 		if (e)
-			e = err_say(why, e, "%s", store_detail(d->store));
+			e = say(d, e, why);
 	}
 	return e;
 }
@@ -90,7 +96,7 @@ static enum err start_flows(struct daemon *d, struct err_detail *why)
 		e = maintain_init(&d->maintain, &d->ingest.batch);
 	if (!e)
 		e = retry_refresh(&d->retry);
-	return e ? err_say(why, e, "%s", store_detail(d->store)) : OK;
+	return e ? say(d, e, why) : OK;
 }
 
 static void stop_flows(struct daemon *d, enum err e)
@@ -117,7 +123,7 @@ enum err daemon_open(struct daemon *d, struct err_detail *why)
 	if (!e)
 		e = start_flows(d, why);
 	if (e)
-		return e;
+		return store_advise(e, why);
 	d->ballast = space_ballast_put(d->store);
 	d->watchdog_ms = notify_watchdog_ms();
 	return OK;

@@ -88,9 +88,10 @@ static enum err work(struct daemon *d, const struct command_args *a,
 	if (e) {
 		link_free(d->ingest.link);	/* nothing more is sent */
 		d->ingest.link = NULL;
-		return err_say(why, e, "%s: %s; stopped, nothing unsaved was "
-			       "acknowledged", d->config->store.path,
-			       store_detail(d->store));
+		err_say(why, e, "%s: %s; stopped, nothing unsaved was "
+			"acknowledged", d->config->store.path,
+			store_detail(d->store));
+		return store_advise(e, why);
 	}
 	return OK;
 }

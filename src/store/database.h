@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -16,6 +17,7 @@
 #define STORE_PAGE_BYTES	4096
 
 #define GENERATIONS		4
+#define STORE_BESIDE		2	/* files: -wal, -shm */
 
 struct generation {
 	int no;			/* table once_marker_<no> */
@@ -61,6 +63,7 @@ struct store {
 	int64_t copied_wall_ms;	/* of a backup that nobody accepted; else 0 */
 	int64_t max_pages;
 	int wal_frames;
+	ino_t beside[STORE_BESIDE];	/* where an owner writes; 0: not known */
 	uint32_t data_version;
 
 	/* Whether there may be any: set with the first, never taken back. */
@@ -78,6 +81,9 @@ enum err store_err_code(int rc);
 
 /* owner.c */
 enum err owner_lock(struct store *st, struct err_detail *why);
+
+/* txn.c: the files beside the store are the ones that commits go to. */
+void store_note_beside(struct store *st);
 
 /* create.c: what is at st->path; a whole new store appears there, or nothing. */
 enum err store_directory(struct store *st, struct err_detail *why);

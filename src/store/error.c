@@ -1,5 +1,7 @@
 #include "database.h"
 
+#include <errno.h>
+
 enum err store_err_code(int rc)
 {
 	if (rc == SQLITE_IOERR_SHMSIZE)	/* the WAL's index needs room too */
@@ -45,6 +47,17 @@ static int system_errno(sqlite3 *db)
 	return n;
 }
 
+/*
+ * A quota that is used up, a file that may not grow: SQLite knows ENOSPC of a
+ * write only.  After a failed sync it is too late to wait for room.
+ */
+static bool is_full(int rc, int err_no)
+{
+	if (rc == SQLITE_IOERR_FSYNC || rc == SQLITE_IOERR_DIR_FSYNC)
+		return false;
+	return err_no == ENOSPC || err_no == EDQUOT || err_no == EFBIG;
+}
+
 /* The library's words, but for those that could quote an operator's data. */
 enum err store_err(struct store *st, int rc)
 {
@@ -53,13 +66,20 @@ enum err store_err(struct store *st, int rc)
 
 	if (!e)
 		return OK;
+	/* Our statements are right: it is the file that does not fit them. */
+	if (rc == SQLITE_ERROR)
+		e = ERR_CORRUPT;
+	/* An error of the system below says more than SQLite's own word. */
+	err_no = e == ERR_IO ? system_errno(st->db) : 0;
+	if (is_full(rc, err_no))
+		e = ERR_FULL;
 	st->io_failed |= e == ERR_IO || e == ERR_CORRUPT;
 	/* It drops its cache then, which counts like another's write. */
 	if (e == ERR_FULL || e == ERR_NOMEM || e == ERR_IO)
 		st->data_version = 0;
-	err_say(&st->detail, e, "%s (SQLite %d)", sqlite3_errstr(rc), rc);
-	/* An error of the system below says more than SQLite's own word. */
-	err_no = e == ERR_IO ? system_errno(st->db) : 0;
+	err_say(&st->detail, e, "%s (SQLite %d)", rc == SQLITE_ERROR
+		? "the tables, or what is in them, are not as they were made"
+		: sqlite3_errstr(rc), rc);
 	if (err_no)
 		err_say(&st->detail, e, "%s (SQLite %d, errno %d: %s)",
 			sqlite3_errstr(rc), rc, err_no, err_system(err_no));

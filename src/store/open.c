@@ -168,6 +168,7 @@ static enum err take_over(struct store *st, bool accept_restored)
 	if (e)
 		return e;
 	st->epoch++;
+	store_note_beside(st);
 	sqlite3_db_config(st->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	return OK;
 }
@@ -223,13 +224,14 @@ static enum err open_database(struct store *st, const struct store_options *o,
 }
 
 /* Never replaced silently, never made worse. */
-static void add_advice(struct err_detail *why)
+enum err store_advise(enum err e, struct err_detail *why)
 {
 	size_t n = strlen(why->text);
 
-	if (!strstr(why->text, "move"))
+	if (e == ERR_CORRUPT && !strstr(why->text, "move"))
 		snprintf(why->text + n, sizeof(why->text) - n,
 			 "; `mqonce store quarantine` moves it aside whole");
+	return e;
 }
 
 /* Before the library is used at all: no temp files, memory counted, no locks. */
@@ -285,11 +287,9 @@ enum err store_open(const struct store_options *o, enum store_role role,
 		close_database(st);
 		e = open_database(st, o, why);
 	}
-	if (e == ERR_CORRUPT)
-		add_advice(why);
 	if (e) {
 		store_close(st);
-		return e;
+		return store_advise(e, why);
 	}
 	*ret_store = st;
 	return OK;

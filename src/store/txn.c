@@ -18,16 +18,41 @@ enum err store_begin(struct store *st)
 	return st->owes_rollback ? ERR_NOMEM : run(st, STMT_BEGIN);
 }
 
-/* What is written to a file without a name is gone with this process. */
+/* Of these SQLite itself does not know whether they are in their place. */
+static const char *const beside[STORE_BESIDE] = { "-wal", "-shm" };
+
+static ino_t inode_of(const struct store *st, const char *suffix)
+{
+	char name[4096];
+	struct stat sb;
+
+	snprintf(name, sizeof(name), "%s%s", st->path, suffix);
+	return stat(name, &sb) ? 0 : sb.st_ino;
+}
+
+void store_note_beside(struct store *st)
+{
+	for (int i = 0; i < STORE_BESIDE; i++)
+		st->beside[i] = inode_of(st, beside[i]);
+}
+
+/*
+ * What is written to a file without a name is gone with this process; without
+ * the WAL's index in its place another one would not see its locks.
+ */
 static enum err check_in_place(struct store *st)
 {
 	int moved = 0;
 
-	if (!sqlite3_file_control(st->db, "main", SQLITE_FCNTL_HAS_MOVED,
-				  &moved) && moved)
-		return err_say(&st->detail, ERR_IO, "the file was removed or "
-			       "replaced while it was open; bring it back, or "
-			       "start anew");
+	(void)sqlite3_file_control(st->db, "main", SQLITE_FCNTL_HAS_MOVED,
+				   &moved);
+	for (int i = 0; i < STORE_BESIDE && !moved; i++)
+		moved = st->beside[i] &&
+			st->beside[i] != inode_of(st, beside[i]);
+	if (moved)
+		return err_say(&st->detail, ERR_IO, "the file, its -wal or its "
+			       "-shm was removed or replaced while it was "
+			       "open; bring it back, or start anew");
 	return OK;
 }
 

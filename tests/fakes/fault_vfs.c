@@ -1,5 +1,6 @@
 #include "fault_vfs.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -17,33 +18,65 @@ struct fault_file {
 
 struct fault {
 	uint64_t at; /* count that fails, 0: none */
-	int code;
+	int code;    /* or, if it is 0, */
+	int err_no;
 	bool onwards;
 };
 
 static struct {
 	pthread_mutex_t lock;
-	uint64_t count[FAULT_OPS], failed;
-	struct fault fault[FAULT_OPS];
+	uint64_t count[FAULT_ANY + 1], failed;
+	struct fault fault[FAULT_ANY + 1];
+	int last_errno;
 	fault_hook_fn *hook;
 	void *arg;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static sqlite3_vfs *real_vfs, vfs;
 
+/* What SQLite's layer for Unix makes of it: unixWrite(), unixOpen() ... */
+static int code_of(enum fault_op op, int err_no)
+{
+	static const int codes[FAULT_OPS] = {
+		[FAULT_OPEN] = SQLITE_CANTOPEN,
+		[FAULT_READ] = SQLITE_IOERR_READ,
+		[FAULT_WRITE] = SQLITE_IOERR_WRITE,
+		[FAULT_TRUNCATE] = SQLITE_IOERR_TRUNCATE,
+		[FAULT_SYNC] = SQLITE_IOERR_FSYNC,
+		[FAULT_DELETE] = SQLITE_IOERR_DELETE,
+		[FAULT_SHM] = SQLITE_IOERR_SHMSIZE,
+		[FAULT_LOCK] = SQLITE_IOERR_SHMLOCK,
+	};
+
+	return op == FAULT_WRITE && err_no == ENOSPC ? SQLITE_FULL : codes[op];
+}
+
+static bool is_met(const struct fault *f, uint64_t count)
+{
+	return f->at && (count == f->at || (f->onwards && count > f->at));
+}
+
 /* Counts one and says what it has to answer. */
 static int judge(enum fault_op op)
 {
-	const struct fault *f = &state.fault[op];
-	int code = SQLITE_OK;
+	const struct fault *f = NULL;
+	int code = SQLITE_OK, err_no = 0;
 
 	pthread_mutex_lock(&state.lock);
 	state.count[op]++;
-	if (f->at && (state.count[op] == f->at ||
-		      (f->onwards && state.count[op] > f->at)))
-		code = f->code;
-	state.failed += code != SQLITE_OK;
+	state.count[FAULT_ANY]++;
+	if (is_met(&state.fault[op], state.count[op]))
+		f = &state.fault[op];
+	else if (is_met(&state.fault[FAULT_ANY], state.count[FAULT_ANY]))
+		f = &state.fault[FAULT_ANY];
+	if (f) {
+		state.failed++;
+		err_no = state.last_errno = f->err_no;
+		code = f->err_no ? code_of(op, f->err_no) : f->code;
+	}
 	pthread_mutex_unlock(&state.lock);
+	if (err_no)
+		errno = err_no;
 	return code;
 }
 
@@ -75,7 +108,9 @@ static int x_close(sqlite3_file *f)
 
 static int x_read(sqlite3_file *f, void *buf, int n, sqlite3_int64 at)
 {
-	return PASS(f, xRead, buf, n, at);
+	int rc = judge(FAULT_READ);
+
+	return rc ? rc : PASS(f, xRead, buf, n, at);
 }
 
 static int x_write(sqlite3_file *f, const void *buf, int n, sqlite3_int64 at)
@@ -124,6 +159,10 @@ static int x_reserved(sqlite3_file *f, int *ret)
 
 static int x_control(sqlite3_file *f, int op, void *arg)
 {
+	if (op == SQLITE_FCNTL_LAST_ERRNO && state.last_errno) {
+		*(int *)arg = state.last_errno;
+		return SQLITE_OK;
+	}
 	return PASS(f, xFileControl, op, arg);
 }
 
@@ -139,12 +178,19 @@ static int x_traits(sqlite3_file *f)
 static int x_shm_map(sqlite3_file *f, int page, int size, int extend,
 		     void volatile **ret)
 {
-	return PASS(f, xShmMap, page, size, extend, ret);
+	int rc = judge(FAULT_SHM);
+
+	/* That would say that it is mapped, for reading. */
+	if (rc == SQLITE_READONLY)
+		rc = SQLITE_IOERR_SHMMAP;
+	return rc ? rc : PASS(f, xShmMap, page, size, extend, ret);
 }
 
 static int x_shm_lock(sqlite3_file *f, int at, int n, int flags)
 {
-	return PASS(f, xShmLock, at, n, flags);
+	int rc = flags & SQLITE_SHM_LOCK ? judge(FAULT_LOCK) : SQLITE_OK;
+
+	return rc ? rc : PASS(f, xShmLock, at, n, flags);
 }
 
 static void x_shm_barrier(sqlite3_file *f)
@@ -209,6 +255,14 @@ static int x_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags,
 	return rc;
 }
 
+static int x_delete(sqlite3_vfs *v, const char *name, int sync_directory)
+{
+	int rc = judge(FAULT_DELETE);
+
+	(void)v;
+	return rc ? rc : real_vfs->xDelete(real_vfs, name, sync_directory);
+}
+
 void fault_vfs_install(void)
 {
 	if (real_vfs)
@@ -218,6 +272,7 @@ void fault_vfs_install(void)
 	vfs.zName = VFS_NAME;
 	vfs.szOsFile = (int)sizeof(struct fault_file) + real_vfs->szOsFile;
 	vfs.xOpen = x_open;
+	vfs.xDelete = x_delete;
 	if (sqlite3_vfs_register(&vfs, 1)) {
 		fprintf(stderr, "fault vfs: not taken\n");
 		abort();
@@ -230,6 +285,7 @@ void fault_vfs_reset(void)
 	memset(state.count, 0, sizeof(state.count));
 	memset(state.fault, 0, sizeof(state.fault));
 	state.failed = 0;
+	state.last_errno = 0;
 	state.hook = NULL;
 	pthread_mutex_unlock(&state.lock);
 }
@@ -248,6 +304,18 @@ void fault_vfs_fail(enum fault_op op, uint64_t nth, int code, bool onwards)
 	state.fault[op] = (struct fault){
 		.at = code ? state.count[op] + nth : 0,
 		.code = code,
+		.onwards = onwards,
+	};
+	pthread_mutex_unlock(&state.lock);
+}
+
+void fault_vfs_fail_errno(enum fault_op op, uint64_t nth, int err_no,
+			  bool onwards)
+{
+	pthread_mutex_lock(&state.lock);
+	state.fault[op] = (struct fault){
+		.at = state.count[op] + nth,
+		.err_no = err_no,
 		.onwards = onwards,
 	};
 	pthread_mutex_unlock(&state.lock);

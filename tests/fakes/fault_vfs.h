@@ -11,10 +11,15 @@
 
 enum fault_op {
 	FAULT_OPEN,
+	FAULT_READ,
 	FAULT_WRITE,
 	FAULT_TRUNCATE,
 	FAULT_SYNC,
-	FAULT_OPS
+	FAULT_DELETE,
+	FAULT_SHM,  /* a page of the WAL's index is mapped */
+	FAULT_LOCK, /* on the WAL's index; letting go never fails */
+	FAULT_OPS,
+	FAULT_ANY = FAULT_OPS
 };
 
 enum fault_moment { FAULT_BEFORE_SYNC, FAULT_AFTER_SYNC };
@@ -36,6 +41,13 @@ void fault_vfs_hook(fault_hook_fn *hook, void *arg);
  * @code 0 takes it back.
  */
 void fault_vfs_fail(enum fault_op op, uint64_t nth, int code, bool onwards);
+
+/*
+ * The same with the code that SQLite's own layer makes of @err_no, which it
+ * then knows too.
+ */
+void fault_vfs_fail_errno(enum fault_op op, uint64_t nth, int err_no,
+			  bool onwards);
 
 uint64_t fault_vfs_count(enum fault_op op);
 

@@ -265,15 +265,33 @@ static void at_the_pending_limit_ingest_is_told_the_group(void **state)
 /* What is written to a file without a name is gone with the process. */
 static void a_file_that_was_removed_takes_no_commit(void **state)
 {
+	static const char *const files[] = { "", "-wal", "-shm" };
+	static char text[ARRAY_LEN(files)][24];
 	struct rig *r = *state;
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/store.db", r->dir);
-	rig_publish("t", "{\"id\":\"a\"}");
-	assert_int_equal(unlink(path), 0);
-	assert_err(rig_turn(r), ERR_IO);
-	assert_int_equal(fake_broker.acked_len, 0);
-	assert_non_null(strstr(store_detail(r->d.store), "removed"));
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		size_t from_end = ARRAY_LEN(files) - 1 - i;
+		unsigned acked = fake_broker.acked_len;
+
+		snprintf(path, sizeof(path), "%s/store.db%s", r->dir,
+			 files[from_end]);
+		snprintf(text[i], sizeof(text[i]), "{\"id\":\"%zu\"}", i);
+		rig_publish("t", text[i]);
+		assert_int_equal(unlink(path), 0);
+		assert_err(rig_turn(r), ERR_IO);
+		assert_int_equal(fake_broker.acked_len, acked);
+		assert_non_null(strstr(store_detail(r->d.store), "removed"));
+		if (!from_end)
+			break;
+		/* What was committed before is there, and it goes on. */
+		rig_kill(r);
+		rig_start(r);
+		rig_drain(r);
+		rig_retry_after(r, 0);
+		assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"),
+				 i + 1);
+	}
 }
 
 int main(void)

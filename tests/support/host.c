@@ -211,8 +211,17 @@ bool broker_script_start(const char *script, const char *dir, int port,
 
 void folder_temp(char ret_dir[FOLDER_SIZE])
 {
-	snprintf(ret_dir, FOLDER_SIZE, "/tmp/mqonce-test-XXXXXX");
+	const char *in = getenv("TMPDIR");
+
+	snprintf(ret_dir, FOLDER_SIZE, "%s/mqonce-test-XXXXXX",
+		 in && strlen(in) < 32 ? in : "/tmp");
 	must(mkdtemp(ret_dir), "%s: %s", ret_dir, strerror(errno));
+}
+
+void folder_in_memory(void)
+{
+	if (!access("/dev/shm", W_OK))
+		setenv("TMPDIR", "/dev/shm", 0);
 }
 
 static int remove_one(const char *path, const struct stat *sb UNUSED,

@@ -47,9 +47,12 @@ int port_reserve(void);
 /* A port on which *ret_fd, the caller's, listens and nobody accepts. */
 int port_listen(int *ret_fd);
 
-/* A new empty folder below /tmp. */
+/* A new empty folder below $TMPDIR, or /tmp. */
 #define FOLDER_SIZE 64
 void folder_temp(char ret_dir[FOLDER_SIZE]);
+
+/* For tests that need no real disk: all folders from now on. */
+void folder_in_memory(void);
 
 /* Empty, whatever was there before. */
 void folder_make(const char *dir);
