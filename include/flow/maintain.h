@@ -36,6 +36,7 @@ struct maintain {
 	struct batch *batch;		/* kept; whose counters are saved */
 	int64_t longest_ttl_ms;
 	int64_t sweep_boot_ms, save_boot_ms, clock_boot_ms;	/* next time */
+	int64_t first_boot_ms;		/* its first turn */
 	int64_t last_event_boot_ms;	/* for idle checkpoints */
 	uint64_t last_deliveries;
 	bool wal_alarm;

@@ -7,7 +7,7 @@
 #include "store/letter.h"
 
 /* A moment of store time may be lost at a power cut, not more. */
-#define CLOCK_SAVE_MS	10000
+#define CLOCK_SAVE_MS	5000
 
 #define THIN_ROWS	500	/* letters that lose their payload at once */
 

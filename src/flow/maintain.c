@@ -11,7 +11,10 @@
 #define SWEEP_MS	1000
 #define SWEEP_AGAIN_MS	50	/* a slice was full: there is more */
 #define SAVE_MS		60000
-#define CLOCK_MS	10000	/* what a short boot takes from what waits */
+/* What a boot that ends at once takes from what waits: a tenth at most. */
+#define CLOCK_MS	10000
+#define CLOCK_YOUNG_MS	5000
+#define YOUNG_MS	100000
 #define IDLE_MS		5000
 
 enum err maintain_init(struct maintain *m, struct batch *b)
@@ -146,6 +149,19 @@ static enum err watch(struct maintain *m)
 	return e;
 }
 
+static enum err save_clock(struct maintain *m, int64_t boot_ms)
+{
+	bool due = m->clock_boot_ms && boot_ms >= m->clock_boot_ms;
+
+	if (!m->clock_boot_ms)
+		m->first_boot_ms = boot_ms;
+	if (due || !m->clock_boot_ms)
+		m->clock_boot_ms = boot_ms +
+			(boot_ms - m->first_boot_ms < YOUNG_MS ? CLOCK_YOUNG_MS
+							       : CLOCK_MS);
+	return due ? batch_save_clock(m->batch) : OK;
+}
+
 enum err maintain_turn(struct maintain *m, uint64_t deliveries,
 		       int64_t boot_ms)
 {
@@ -160,12 +176,8 @@ enum err maintain_turn(struct maintain *m, uint64_t deliveries,
 		m->save_boot_ms = boot_ms + SAVE_MS;
 		e = batch_save(m->batch);
 	}
-	if (!m->clock_boot_ms)
-		m->clock_boot_ms = boot_ms + CLOCK_MS;
-	if (!e && boot_ms >= m->clock_boot_ms) {
-		m->clock_boot_ms = boot_ms + CLOCK_MS;
-		e = batch_save_clock(m->batch);
-	}
+	if (!e)
+		e = save_clock(m, boot_ms);
 	if (!e && sweep_due) {
 		e = sweep(m, boot_ms);
 		if (!e)

@@ -25,6 +25,7 @@
 #define CUTS	6	/* of each moment, by chance */
 #define MOST	500	/* operations of one thing */
 #define EVENTS	4
+#define START	40	/* operations of a start */
 
 static struct rig *r;
 static char path[128];
@@ -59,12 +60,29 @@ static void publish_some(unsigned round)
 	}
 }
 
-/* The process goes, the machine stays. */
-static void start_again(void)
+/*
+ * The process goes, the machine stays.  False: the power fails while the next
+ * one starts, at an operation that @round chooses.
+ */
+static bool start_again(unsigned round)
 {
+	struct seeded s = { round };
+	struct err_detail why = { "" };
+	bool dies = seeded_chance(&s, 70);
+	enum err e;
+
 	rig_kill(r);
 	power_kill();
-	rig_start(r);
+	if (dies)
+		power_die_at(1 + seeded_below(&s, START));
+	r->d = (struct daemon){ .config = r->config };
+	e = daemon_open(&r->d, &why);
+	dies = power_is_dead();
+	if (e && !dies)
+		fail_msg("%s", why.text);
+	if (!dies)
+		power_kill();
+	return !dies;
 }
 
 static void cut(uint64_t seed)
@@ -119,10 +137,9 @@ static bool die_then_cut(uint64_t nth, unsigned round)
 	power_die_at(nth);
 	(void)!rig_turn(r);
 	met = power_is_dead();
-	if (met)
-		start_again();
 	/* Copies, suppressed by what the dead one wrote: nothing to write. */
-	rig_drain(r);
+	if (!met || start_again(round))
+		rig_drain(r);
 	cut(round);
 	rig_start(r);
 	settle();
@@ -153,10 +170,9 @@ static bool fail_then_cut(uint64_t nth, unsigned round)
 	power_fail(POWER_SYNC, nth, SQLITE_IOERR_FSYNC, false);
 	e = rig_turn(r);
 	failed = power_failed() - failed;
-	if (e)
-		start_again();
-	power_kill();
-	rig_drain(r);
+	power_fail(POWER_SYNC, 1, 0, false);
+	if (!e || start_again(round))
+		rig_drain(r);
 	cut(round);
 	rig_start(r);
 	settle();
