@@ -131,7 +131,7 @@ static enum err rewrite_wal(struct store *st)
 	if (fd >= 0 ? rewrite_frames(fd) : errno == ENOENT)
 		return OK;
 	return err_say(&st->detail, errno == ENOSPC ? ERR_FULL : ERR_IO,
-		       "%s: %s", path, strerror(errno));
+		       "%s: %s", path, err_system(errno));
 }
 
 static enum err checkpoint(struct store *st)

@@ -1,8 +1,9 @@
 /*
- * Preloaded into a program: a flash that takes SLOW_SYNC_MS for each sync, a
- * name server that never answers for names that begin with "hangs.".
+ * Preloaded into a program: a flash that takes SLOW_SYNC_MS for each sync and
+ * adds a byte to the file SLOW_SYNC_COUNT for it, a name server that never answers for names that begin with "hangs.".
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,17 @@ static void wait_ms(long ms)
 	nanosleep(&ts, NULL);
 }
 
+static void count(void)
+{
+	const char *file = getenv("SLOW_SYNC_COUNT");
+	int fd = file ? open(file, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
+
+	if (fd >= 0 && write(fd, ".", 1) != 1)
+		abort();
+	if (fd >= 0)
+		close(fd);
+}
+
 static int sync_slowly(const char *name, int fd)
 {
 	const char *ms = getenv("SLOW_SYNC_MS");
@@ -23,6 +35,7 @@ static int sync_slowly(const char *name, int fd)
 
 	if (ms)
 		wait_ms(strtol(ms, NULL, 10));
+	count();
 	return next(fd);
 }
 
