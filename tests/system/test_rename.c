@@ -50,6 +50,9 @@ static void all_of_it_is_known_as_new(void)
 {
 	publish_all();
 	publish("{\"id\":\"mend\"}");
+	gateway_wait(g, "SELECT count(*) FROM effect WHERE id = 'mend'", 1,
+		     10000);
+	says("pending retry --group new", 0, "1");
 	gateway_wait(g, "SELECT count(*) FROM effect WHERE id = 'waits'", 1,
 		     20000);
 	says("dead list --group new", 0, "broken");
