@@ -80,7 +80,7 @@ static void a_daemon_that_does_without_the_group_renames_it(void **state UNUSED)
 	says("check", 0, "fits");
 	assert_null(strstr(out, "group new has records"));
 	kill(g->daemon, SIGHUP);
-	gateway_wait_log(g, "run.start", 3, 10000);
+	gateway_wait_log(g, "link.up", 3, 10000);
 	all_of_it_is_known_as_new();
 }
 
