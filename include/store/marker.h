@@ -55,13 +55,17 @@ MUST_CHECK enum err marker_forget(struct store *st, const struct hash_key *key,
 MUST_CHECK enum err marker_rotate(struct store *st, int64_t now_ms,
 				  int64_t longest_ttl_ms, bool *ret_rotated);
 
+/* A slice ends after this long, however few rows it took. */
+#define MARKER_SLICE_MS	20
+
 /*
  * Removes up to @max_rows markers of a generation in which every marker has
- * passed @longest_ttl_ms.  A transaction of its own; *ret_n rows went.
+ * passed @longest_ttl_ms, and counts them out.  A transaction of its own;
+ * *ret_n rows went, *ret_more: others are left.
  */
 MUST_CHECK enum err marker_drain(struct store *st, int64_t now_ms,
 				 int64_t longest_ttl_ms, unsigned max_rows,
-				 unsigned *ret_n);
+				 unsigned *ret_n, bool *ret_more);
 
 typedef enum err marker_count_fn(void *arg, int generation, int64_t rows);
 

@@ -1,6 +1,6 @@
 /* What nobody needs any more: told of, or taken away slice by slice. */
 #include "act.h"
-#include "daemon.h"
+#include "flow/maintain.h"
 #include "store/attempt.h"
 #include "store/group.h"
 #include "store/letter.h"
@@ -41,20 +41,13 @@ static enum err tell(const struct act_context *c, int64_t now, int64_t ttl_ms,
 	return e ? e : count_row(out, "resolved letters", -1, letters);
 }
 
-/* Markers are counted under no group once they are gone. */
 static enum err finish(const struct act *a, const struct act_context *c)
 {
-	const struct counters gone = { .markers = -a->count };
 	enum err e = store_begin(c->store);
 
 	if (e)
 		return e;
-	if (c->daemon)
-		c->daemon->ungrouped.markers -= a->count;
-	else if (a->count)
-		e = counter_add(c->store, COUNTER_NO_GROUP, &gone);
-	if (!e)
-		e = act_audit(a, c, a->count + a->taken + a->skipped);
+	e = act_audit(a, c, a->count + a->taken + a->skipped);
 	if (!e)
 		return store_commit(c->store);
 	store_rollback(c->store);

@@ -47,12 +47,13 @@ static enum err sweep_events(struct store *st, int64_t before_ms,
 enum err maintain_slice(struct store *st, int64_t now_ms,
 			int64_t longest_ttl_ms, struct swept *ret_n)
 {
+	bool more = false;
 	enum err e = marker_drain(st, now_ms, longest_ttl_ms, MAINTAIN_ROWS,
-				  &ret_n->markers);
+				  &ret_n->markers, &more);
 
 	if (!e)
 		e = sweep_events(st, now_ms - longest_ttl_ms, ret_n);
-	ret_n->more = ret_n->markers == MAINTAIN_ROWS ||
+	ret_n->more = more ||
 		      ret_n->attempts >= MAINTAIN_EVENTS ||
 		      ret_n->letters == MAINTAIN_EVENTS;
 	return e;
@@ -104,7 +105,6 @@ static enum err sweep(struct maintain *m, int64_t boot_ms)
 	bool rotated = false;
 	enum err e = maintain_slice(st, now, m->longest_ttl_ms, &n);
 
-	m->batch->ungrouped->markers -= n.markers;
 	if (!e)
 		e = marker_rotate(st, now, m->longest_ttl_ms, &rotated);
 	if (!e)

@@ -1,6 +1,10 @@
 #include "store/marker.h"
 
+#include "base/clock.h"
 #include "database.h"
+#include "store/counter.h"
+
+#define DRAIN_ROWS	250	/* between looks at the clock */
 
 enum err marker_load(struct store *st)
 {
@@ -223,34 +227,80 @@ static const struct generation *find_expired(const struct store *st,
 	return NULL;
 }
 
+static enum err drain_rows(struct store *st, int no, unsigned max_rows,
+			   unsigned *ret_n)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_MARKER_DRAIN_0 + no);
+	enum err e;
+
+	bind_int(q, 1, max_rows);
+	e = stmt_exec(st, q);
+	*ret_n = e ? 0 : (unsigned)sqlite3_changes(st->db);
+	return e;
+}
+
+/* *ret_more stays false when the last one went. */
+static enum err drain_slice(struct store *st, int no, unsigned max_rows,
+			    unsigned *ret_n, bool *ret_more)
+{
+	int64_t end_ms = clock_boot_ms() + MARKER_SLICE_MS;
+	enum err e = OK;
+
+	*ret_n = 0;
+	*ret_more = true;
+	while (!e && *ret_more && *ret_n < max_rows) {
+		unsigned n, some = max_rows - *ret_n;
+
+		some = some < DRAIN_ROWS ? some : DRAIN_ROWS;
+		e = drain_rows(st, no, some, &n);
+		*ret_n += n;
+		*ret_more = !e && n == some;
+		if (clock_boot_ms() >= end_ms)
+			break;
+	}
+	return e;
+}
+
+static enum err set_empty(struct store *st, int no)
+{
+	struct stmt *q AUTO_RESET = stmt_use(st, STMT_GENERATION_EMPTY);
+
+	bind_int(q, 1, no);
+	return stmt_exec_one(st, q);
+}
+
+/* Markers belong to no group once they are gone. */
+static enum err count_out(struct store *st, unsigned n)
+{
+	const struct counters gone = { .markers = -(int64_t)n };
+
+	return n ? counter_add(st, COUNTER_NO_GROUP, &gone) : OK;
+}
+
 enum err marker_drain(struct store *st, int64_t now_ms, int64_t longest_ttl_ms,
-		      unsigned max_rows, unsigned *ret_n)
+		      unsigned max_rows, unsigned *ret_n, bool *ret_more)
 {
 	const struct generation *g = find_expired(st, now_ms, longest_ttl_ms);
 	unsigned n = 0;
+	bool more = false;
 	enum err e;
 
 	*ret_n = 0;
+	*ret_more = false;
 	if (!g)
 		return OK;
 	e = store_begin(st);
 	if (e)
 		return e;
-	{
-		struct stmt *q AUTO_RESET =
-			stmt_use(st, STMT_MARKER_DRAIN_0 + g->no);
-
-		bind_int(q, 1, max_rows);
-		e = stmt_exec(st, q);
-		n = e ? 0 : (unsigned)sqlite3_changes(st->db);
-	}
-	if (!e && n < max_rows) {
-		struct stmt *q AUTO_RESET = stmt_use(st, STMT_GENERATION_EMPTY);
-
-		bind_int(q, 1, g->no);
-		e = stmt_exec_one(st, q);
-	}
+	e = drain_slice(st, g->no, max_rows, &n, &more);
+	if (!e && !more)
+		e = set_empty(st, g->no);
+	if (!e)
+		e = count_out(st, n);
 	e = end(st, e);
-	*ret_n = e ? 0 : n;	/* what was not committed did not go */
-	return e;
+	if (e)
+		return e;	/* what was not committed did not go */
+	*ret_n = n;
+	*ret_more = more;
+	return OK;
 }

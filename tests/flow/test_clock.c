@@ -7,6 +7,7 @@
 #include "../fakes/fake_clock.h"
 #include "../fakes/fake_link.h"
 #include "../support/test.h"
+#include "store/marker.h"
 
 #define TABLES	"CREATE TABLE effect (n INTEGER PRIMARY KEY, id TEXT) STRICT;"
 #define HANDLER								\
@@ -97,6 +98,23 @@ static void a_sweep_of_many_markers_goes_in_bounded_slices_under_load(
 	assert_int_equal(n, MARKERS / MAINTAIN_ROWS);
 }
 
+/* On a slow flash a slice is few rows: 15 ms pass at each look at the clock. */
+static void a_slice_ends_when_its_time_is_up(void **state UNUSED)
+{
+	unsigned n = 0;
+	bool more = false;
+
+	expire_markers();
+	fake_clock.step_ms = 15;
+	assert_ok(marker_drain(r->d.store, store_now_ms(r->d.store,
+							fake_clock.boot_ms),
+			       4 * HOUR_MS, MAINTAIN_ROWS, &n, &more));
+	fake_clock.step_ms = 0;
+	assert_in_range(n, 1, MAINTAIN_ROWS / 2);
+	assert_true(more);
+	assert_int_equal(count("once_marker_1"), MARKERS - n);
+}
+
 static void a_sweep_gets_through_with_load_and_a_restart_every_30_seconds(
 	void **state UNUSED)
 {
@@ -118,6 +136,9 @@ static void a_sweep_gets_through_with_load_and_a_restart_every_30_seconds(
 	for (int i = 0; i < 3; i++)
 		tick();
 	assert_int_equal(count("effect"), n);
+	/* Counted out with the rows, however often somebody died. */
+	assert_int_equal(rig_int(r, "SELECT markers FROM once_counter"
+				    " WHERE group_no = 0"), -MARKERS);
 }
 
 /* When the one that waits is run; milliseconds with power on. */
@@ -210,6 +231,7 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_sweep_of_many_markers_goes_in_bounded_slices_under_load),
+		T(a_slice_ends_when_its_time_is_up),
 		T(a_sweep_gets_through_with_load_and_a_restart_every_30_seconds),
 		T(no_jump_of_the_wall_clock_fires_freezes_or_expires_anything),
 		T(boots_of_a_minute_delay_a_retry_by_no_more_than_a_tenth),
