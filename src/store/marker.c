@@ -155,13 +155,19 @@ static enum err close_and_open(struct store *st, const struct generation *old,
 	return e;
 }
 
+/*
+ * Memory follows the commit.  Where it cannot, nothing may be written to a
+ * generation that is not what it is taken for: only a new start helps.
+ */
 static enum err end(struct store *st, enum err e)
 {
 	if (e)
 		store_rollback(st);
 	else
 		e = store_commit(st);
-	return e ? e : marker_load(st);
+	if (e)
+		return e;
+	return marker_load(st) ? ERR_IO : OK;
 }
 
 enum err marker_rotate(struct store *st, int64_t now_ms,
