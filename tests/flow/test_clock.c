@@ -226,11 +226,40 @@ static void a_suspend_of_8_hours_lets_time_pass_once(void **state UNUSED)
 				    " WHERE id = 'known1'"), 2);
 }
 
+/* Of a claim no clock says that it is over: its owner's end does. */
+static void ownership_is_told_by_the_epoch_whatever_the_clocks_say(
+	void **state UNUSED)
+{
+	static const int64_t walls[] = { 0, 4102444800000, 1000000000000 };
+
+	publish("later", 1);
+	rig_drain(r);
+	for (size_t i = 0; i < ARRAY_LEN(walls); i++) {
+		rig_exec(r, "UPDATE once_pending SET claimed ="
+			    " (SELECT epoch FROM once_meta)");
+		fake_clock.wall_ms = walls[i];
+		fake_clock.boot_ms += 100 * HOUR_MS;
+		assert_ok(maintain_turn(&r->d.maintain, 1, fake_clock.boot_ms));
+		assert_int_equal(rig_int(r, "SELECT claimed = (SELECT epoch"
+					    " FROM once_meta) FROM"
+					    " once_pending"), 1);
+		rig_kill(r);
+		if (i == 1) {		/* after a power cut, too */
+			fake_clock.boot_id = "boot-2";
+			fake_clock.boot_ms = 1000;
+		}
+		rig_start(r);
+		assert_int_equal(rig_int(r, "SELECT claimed FROM"
+					    " once_pending"), 0);
+	}
+}
+
 int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_sweep_of_many_markers_goes_in_bounded_slices_under_load),
+		T(ownership_is_told_by_the_epoch_whatever_the_clocks_say),
 		T(a_slice_ends_when_its_time_is_up),
 		T(a_sweep_gets_through_with_load_and_a_restart_every_30_seconds),
 		T(no_jump_of_the_wall_clock_fires_freezes_or_expires_anything),
