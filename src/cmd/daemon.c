@@ -123,8 +123,10 @@ static enum err look(struct daemon *d, int64_t now)
 	d->gate_look_ms = now + LOOK_MS;
 	if (d->gate == GATE_DISK_FULL) {
 		d->gate_look_ms = now + FULL_MS;
-		if (!disk_has_room(d))
+		if (!disk_has_room(d)) {
+			d->tight = false;
 			return OK;
+		}
 	}
 	return look_at_limits(d, now);
 }
@@ -146,10 +148,9 @@ static enum err run_full(struct daemon *d, int64_t now)
 
 	/* What found no room is tried again with the next look. */
 	d->tight = d->gate == GATE_NO_SPACE;
-	if (e || d->tight)
-		return e;
-	(void)daemon_full(d, now);
-	return OK;
+	if (!e && !d->tight)
+		d->tight = !daemon_full(d, now);
+	return e;
 }
 
 /* Failures of the store that pass; the others end the daemon. */
@@ -279,11 +280,15 @@ static void say(struct daemon *d)
 	notify_send(lines);
 }
 
-/* Without room for an effect no attempt is made, and none is counted. */
+/*
+ * Without room for an effect no attempt is made, and none is counted.  What
+ * the ballast left on a full disk is for those who clear up.
+ */
 static bool has_space(const struct daemon *d)
 {
-	return d->gate != GATE_DISK_FULL &&
-	       !(d->gate == GATE_NO_SPACE && d->tight);
+	if (d->gate == GATE_DISK_FULL)
+		return !d->tight && !d->replay.idle;
+	return !(d->gate == GATE_NO_SPACE && d->tight);
 }
 
 /* Replays first become pending, then are run with the others. */

@@ -1,6 +1,7 @@
 /*
  * Preloaded into a program: a flash that takes SLOW_SYNC_MS for each sync and
- * adds a byte to the file SLOW_SYNC_COUNT for it, a name server that never answers for names that begin with "hangs.".
+ * adds a byte to the file SLOW_SYNC_COUNT for it, a name server that never
+ * answers for names that begin with "hangs.".
  */
 #include <dlfcn.h>
 #include <fcntl.h>
