@@ -341,7 +341,7 @@ static const struct {
 		" AS p WHERE p.order_key = once_order.key)"
 		" AND NOT EXISTS (SELECT 1 FROM once_dead_letter AS l"
 		" WHERE l.order_key = once_order.key"
-		" AND l.state IN ('open', 'replaying'))" },
+		" AND l.state <> 'resolved')" },
 
 	[STMT_PENDING_OF_KEY] = { 1, 10,
 		"SELECT p.id, g.name, p.tenant, p.event_id, p.topic,"

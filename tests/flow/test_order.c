@@ -263,8 +263,12 @@ static void order_keys_go_when_nothing_refers_to_them(void **state)
 	fake_clock.boot_ms += 60000;
 	sweep(r);
 	assert_int_equal(count(r, "once_order"), 2);
+	/* A discarded letter can be restored, and replayed. */
 	rig_exec(r, "DELETE FROM once_pending;"
-		    "UPDATE once_dead_letter SET state = 'resolved'");
+		    "UPDATE once_dead_letter SET state = 'discarded'");
+	sweep(r);
+	assert_int_equal(count(r, "once_order"), 1);
+	rig_exec(r, "UPDATE once_dead_letter SET state = 'resolved'");
 	sweep(r);
 	assert_int_equal(count(r, "once_order"), 0);
 }
