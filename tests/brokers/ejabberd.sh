@@ -17,7 +17,8 @@ modules:
     access_publish: { "#": [{ allow: all }] }
     access_subscribe: { "#": [{ allow: all }] }
 EOF
-export HOME="$2/ejabberd"
+export HOME="$2/ejabberd" ERL_CRASH_DUMP=/dev/null
+cd "$2/ejabberd"	# what it dumps, it dumps here
 exec erl -noinput -pa /usr/lib/*/ejabberd-*/ebin \
 	-ejabberd config "\"$2/ejabberd/ejabberd.yml\"" \
 	-ejabberd log_path "\"$2/ejabberd/log/ejabberd.log\"" \

@@ -11,7 +11,7 @@ mqtt.default_user = guest
 mqtt.default_pass = guest
 mqtt.subscription_ttl = 3600000
 EOF
-export HOME="$2/rabbit" RABBITMQ_NODENAME="r$1@localhost" \
+export HOME="$2/rabbit" ERL_CRASH_DUMP=/dev/null RABBITMQ_NODENAME="r$1@localhost" \
 	RABBITMQ_DIST_PORT=$(($1 + 1)) \
 	RABBITMQ_MNESIA_BASE="$2/rabbit/db" RABBITMQ_LOG_BASE="$2/rabbit/log" \
 	RABBITMQ_LOGS=- RABBITMQ_CONFIG_FILE="$2/rabbit/rabbitmq.conf" \
