@@ -11,13 +11,28 @@ DESTDIR		?=
 CROSS_COMPILE	?=
 PKG_CONFIG	?= $(CROSS_COMPILE)pkg-config
 
-# BOARD=<dir under board/> adds that board's compiler flags and defaults.
+# BOARD=<dir under board/> adds that board's compiler, flags and limits.
 ifdef BOARD
 include board/$(BOARD)/board.mk
 endif
 
 ifeq ($(origin CC),default)
 CC		:= $(CROSS_COMPILE)gcc
+endif
+
+# The libraries are those of `make deps`: always for a board, on this machine
+# if they are there.  SYSTEM_LIBS=1 takes the distribution's.
+TLS		?= 1
+DEPS		?= $(or $(BOARD),host)
+DEPS_MK		:= build/deps/$(DEPS)/libs.mk
+DEPS_SYSTEM	:= sqlite3 libmosquitto $(if $(filter-out 0,$(TLS)),openssl) inih
+SYSTEM_LIBS	?=
+ifndef SYSTEM_LIBS
+ifdef BOARD
+include $(DEPS_MK)
+else
+-include $(wildcard $(DEPS_MK))
+endif
 endif
 CFLAGS		?= -O2 -g
 SAN		?=
@@ -26,24 +41,30 @@ WERROR		?=
 COVER		?=
 FUZZ		?=
 
-B		:= build/$(or $(BOARD),host)$(if $(SAN),-san)$(if $(COVER),-cover)$(if $(FUZZ),-fuzz)
+B		:= build/$(patsubst host,host-static,$(BOARD))$(if $(BOARD),,host)$(if $(SAN),-san)$(if $(COVER),-cover)$(if $(FUZZ),-fuzz)$(if $(filter 0,$(TLS)),-plain)
 
 WARN		:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 		   -Wwrite-strings -Wcast-qual -Wformat=2 -Wvla -Wundef
-ALL_CPPFLAGS	:= -Iinclude -D_GNU_SOURCE -DMQONCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
+ALL_CPPFLAGS	:= -Iinclude -D_GNU_SOURCE -DMQONCE_VERSION='"$(VERSION)"' \
+		   $(DEPS_CPPFLAGS) $(CPPFLAGS)
 ALL_CFLAGS	:= -std=gnu17 $(WARN) $(if $(WERROR),-Werror) -MMD -MP \
 		   -ffunction-sections -fdata-sections \
 		   $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
-		   $(if $(COVER),--coverage -fprofile-update=atomic) $(CFLAGS)
-ALL_LDFLAGS	:= -Wl,--gc-sections $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+		   $(if $(COVER),--coverage -fprofile-update=atomic) \
+		   -ffile-prefix-map=$(CURDIR)=. $(BOARD_CFLAGS) $(CFLAGS)
+ALL_LDFLAGS	:= -Wl,--gc-sections $(if $(SAN),-fsanitize=$(SAN)) $(DEPS_LDFLAGS) \
+		   $(BOARD_LDFLAGS) $(LDFLAGS)
 # Asked when first used, so that packages can be installed before.
-LIBS		 = $(eval LIBS := $(shell $(PKG_CONFIG) --libs sqlite3 libmosquitto openssl inih))$(LIBS)
+LIBS		 = $(eval LIBS := $(if $(filter 0,$(TLS)),$(DEPS_PLAIN),$(DEPS_LIBS)) $(if \
+		   $(DEPS_SYSTEM),$(shell $(PKG_CONFIG) --libs $(DEPS_SYSTEM))))$(LIBS)
 
-SRC		:= $(filter-out src/main.c,$(wildcard src/*/*.c))
+NOT_BUILT	:= $(addprefix src/link/,$(if $(filter 0,$(TLS)),tls.c tls_words.c,tls_none.c))
+SRC		:= $(filter-out src/main.c $(NOT_BUILT),$(wildcard src/*/*.c))
 SQL		:= $(sort $(wildcard schema/[0-9]*.sql))
 EXAMPLE		:= board/common/mqonce.conf board/common/schema/seats.sql \
 		   board/common/handlers/seats.sql
-GEN		:= $(B)/gen/migrations.o $(B)/gen/verify.o $(B)/gen/example.o
+GEN		:= $(B)/gen/migrations.o $(B)/gen/verify.o $(B)/gen/example.o \
+		   $(B)/gen/commit.o
 OBJ		:= $(SRC:%.c=$(B)/%.o) $(GEN)
 # The same sources with CRASH_AT= and no other difference.
 CRASH_OBJ	:= $(SRC:%.c=$(B)/crash/%.o) $(B)/crash/src/main.o
@@ -69,7 +90,8 @@ Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash sim soak lint headers demo bench \
-	packages manual install clean help format tidy cover corpus fuzz \
+	packages deps size dist test-board test-boards reproducible \
+	manual install clean help format tidy cover corpus fuzz \
 	fuzzers mutants test-brokers valgrind FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -82,6 +104,18 @@ $(B)/flags: | packages
 endif
 packages:
 	$(Q)sh tests/support/packages.sh
+
+# What the script is told of the compiler.
+deps_sh		 = CC='$(CC)' CROSS_COMPILE='$(CROSS_COMPILE)' \
+		   BOARD_CFLAGS='$(BOARD_CFLAGS)' \
+		   OPENSSL_TARGET='$(OPENSSL_TARGET)' \
+		   sh board/common/deps.sh $(DEPS)
+deps:				## static libraries from Debian's sources, BOARD=x for a board
+	$(Q)$(if $(BOARD_PACKAGES),sh tests/support/packages.sh $(BOARD_PACKAGES))
+	$(Q)$(deps_sh)
+$(DEPS_MK):
+	$(Q)$(if $(BOARD_PACKAGES),sh tests/support/packages.sh $(BOARD_PACKAGES))
+	$(Q)$(deps_sh)
 
 $(B)/$(PROG): $(B)/src/main.o $(B)/lib$(PROG).a
 	$(call say,LD,$@)
@@ -113,6 +147,11 @@ $(B)/gen/example.c: $(EXAMPLE) schema/example.awk
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f schema/example.awk $(EXAMPLE) > $@
+
+$(B)/gen/commit.c: FORCE
+	@mkdir -p $(@D)
+	@sh board/common/commit.sh > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC,$@)
