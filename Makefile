@@ -24,7 +24,7 @@ endif
 # if they are there.  SYSTEM_LIBS=1 takes the distribution's.
 TLS		?= 1
 DEPS		?= $(or $(BOARD),host)
-DEPS_MK		:= build/deps/$(DEPS)/libs.mk
+DEPS_MK		:= build/deps/$(DEPS)/$(if $(filter 0,$(TLS)),plain,tls)/libs.mk
 DEPS_SYSTEM	:= sqlite3 libmosquitto $(if $(filter-out 0,$(TLS)),openssl) inih
 SYSTEM_LIBS	?=
 ifndef SYSTEM_LIBS
@@ -55,7 +55,7 @@ ALL_CFLAGS	:= -std=gnu17 $(WARN) $(if $(WERROR),-Werror) -MMD -MP \
 ALL_LDFLAGS	:= -Wl,--gc-sections $(if $(SAN),-fsanitize=$(SAN)) $(DEPS_LDFLAGS) \
 		   $(BOARD_LDFLAGS) $(LDFLAGS)
 # Asked when first used, so that packages can be installed before.
-LIBS		 = $(eval LIBS := $(if $(filter 0,$(TLS)),$(DEPS_PLAIN),$(DEPS_LIBS)) $(if \
+LIBS		 = $(eval LIBS := $(DEPS_LIBS) $(if \
 		   $(DEPS_SYSTEM),$(shell $(PKG_CONFIG) --libs $(DEPS_SYSTEM))))$(LIBS)
 
 NOT_BUILT	:= $(addprefix src/link/,$(if $(filter 0,$(TLS)),tls.c tls_words.c,tls_none.c))
@@ -77,8 +77,11 @@ CRASH		:= $(call tests_in,crash)
 FUZZERS		:= $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/fuzz/fuzz_*.c))
 # fake_*.c define the product's own symbols and come before the archive, so the
 # linker never looks for the module they stand in for; the rest are libraries.
+# The tests' own broker speaks TLS; without it the system tests are not built.
+NEED_TLS	:= $(if $(filter 0,$(TLS)),$(wildcard tests/fakes/scripted_*.c \
+		   tests/fakes/certificates.c))
 FAKES		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/fakes/fake_*.c))
-SUPPORT		:= $(patsubst %.c,$(B)/%.o,$(filter-out tests/fakes/fake_%, \
+SUPPORT		:= $(patsubst %.c,$(B)/%.o,$(filter-out tests/fakes/fake_% $(NEED_TLS), \
 		   $(wildcard tests/fakes/*.c tests/support/*.c)))
 BENCH		:= $(addprefix $(B)/tests/bench/,bench limit letters counter.so)
 PRELOAD		:= $(B)/tests/fakes/preload/slow.so
@@ -109,7 +112,7 @@ packages:
 deps_sh		 = CC='$(CC)' CROSS_COMPILE='$(CROSS_COMPILE)' \
 		   BOARD_CFLAGS='$(BOARD_CFLAGS)' \
 		   OPENSSL_TARGET='$(OPENSSL_TARGET)' \
-		   sh board/common/deps.sh $(DEPS)
+		   TLS=$(TLS) sh board/common/deps.sh $(DEPS)
 deps:				## static libraries from Debian's sources, BOARD=x for a board
 	$(Q)$(if $(BOARD_PACKAGES),sh tests/support/packages.sh $(BOARD_PACKAGES))
 	$(Q)$(deps_sh)
@@ -213,7 +216,7 @@ $(SIM): $(SIM_OBJ) $(B)/libsupport.a $(B)/lib$(PROG).a
 # Every program runs even if one fails; the exit status tells.
 run		 = fail=0; for t in $(1); do echo "== $$t"; \
 		   MQONCE=$(B)/$(PROG) MQONCE_CRASH=$(B)/$(PROG)-crash \
-		   MQONCE_SLOW=$(PRELOAD) $$t || fail=1; \
+		   MQONCE_SLOW=$(PRELOAD) $(QEMU) $$t || fail=1; \
 		   done; exit $$fail
 
 # Two at a time, from seeds that are far apart: seed, states each, seconds.
@@ -258,6 +261,43 @@ valgrind: $(SYSTEM) $(B)/$(PROG)	## the system tests with the program under valg
 		MQONCE_PLAIN=$(abspath $(B)/$(PROG)); for t in $(SYSTEM); do \
 		MQONCE=tests/support/valgrind.sh $$t; done
 	$(Q)! cat build/valgrind/* | grep .
+
+# The program of a board, for tests that run here.
+$(B)/emulated: FORCE
+	$(Q)printf '#!/bin/sh\nexec %s %s "$$@"\n' '$(QEMU)' \
+		'$(abspath $(B)/$(PROG))' > $@ && chmod +x $@
+
+# Under emulation, but for the broker: what the system tests run here is the
+# board's program, and they themselves are this machine's.
+BOARDS		:= generic-arm64 generic-armv7
+ON_HOST		:= build/host/tests/system/test_gateway
+test-boards:			## unit, flow and gateway tests as arm64, armv7, s390x
+	$(Q)for b in $(BOARDS) qemu-s390x; do \
+		$(MAKE) BOARD=$$b test-board || exit 1; done
+test-board: $(UNIT) $(FLOW) $(B)/$(PROG) $(B)/emulated	## the same for BOARD=x
+	$(Q)sh tests/support/packages.sh qemu-user-static
+	$(Q)$(call run,$(UNIT) $(FLOW))
+	$(Q)$(MAKE) BOARD= $(ON_HOST)
+	$(Q)for t in $(ON_HOST); do MQONCE=$(B)/emulated $$t || exit 1; done
+	$(Q)sh tests/boards/static.sh $(B)/$(PROG) $(QEMU)
+
+size: $(if $(BOARD),$(B)/$(PROG))	## the programs of the boards against their budgets
+ifdef BOARD
+	$(Q)n=$$(wc -c < $<); most=$(if $(filter 0,$(TLS)),$(SIZE_PLAIN),$(SIZE_TLS)); \
+		echo "$<: $$n bytes of $$most"; [ $$n -le $$most ]
+else
+	$(Q)for b in $(BOARDS); do $(MAKE) BOARD=$$b size && \
+		$(MAKE) BOARD=$$b TLS=0 size || exit 1; done
+endif
+
+reproducible:			## BOARD=x twice, in two directories: the same bytes
+	$(Q)sh tests/boards/reproducible.sh $(MAKE) \
+		BOARD=$(or $(BOARD),generic-arm64) TLS=$(TLS)
+
+dist:				## the source of the last commit, as a tar file
+	$(Q)mkdir -p build
+	$(Q)git archive --prefix=$(PROG)-$(VERSION)/ HEAD | gzip -9n \
+		> build/$(PROG)-$(VERSION).tar.gz
 
 mutants:			## takes each rule out once; a test must go red
 	$(Q)sh tests/mutants/run.sh $(M)

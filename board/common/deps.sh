@@ -1,11 +1,15 @@
 #!/bin/sh
 # deps.sh NAME: builds static libraries from Debian's sources into
 # build/deps/NAME, for the compiler and flags that make gives in the
-# environment, and writes libs.mk there, which says how to use them.
+# environment, and writes tls/libs.mk there, which says how to use them.  With
+# TLS=0 it leaves OpenSSL out and writes plain/libs.mk.
 # SQLITE_SRC, MOSQUITTO_SRC and OPENSSL_SRC name sources of your own.
 set -eu
 
 name=$1
+TLS=${TLS:-1}
+kind=tls
+[ "$TLS" != 0 ] || kind=plain
 deps=build/deps
 obj=$deps/obj/$name
 out=$deps/$name
@@ -117,10 +121,10 @@ build_openssl() {
 		"$out/include"
 }
 
-# build_mosquitto LIBRARY FLAGS: the client's half of it.
+# build_mosquitto LIBRARY: the client's half of it.
 build_mosquitto() {
 	archive "$1" "-I$src -I$src/include -I$src/lib -I$src/libcommon
-		-I$src/deps -I$src/common -I$out/include $mosquitto_options $2" \
+		-I$src/deps -I$src/common -I$out/include $mosquitto_options" \
 		"$src"/lib/*.c $(ls "$src"/libcommon/*.c |
 			grep -v -e cjson -e password)
 	cp -R "$src/include/mosquitto.h" "$src/include/mosquitto" "$out/include"
@@ -148,7 +152,6 @@ mkdir -p "$out/include/cjson" "$out/lib" "$obj"
 # All that libmosquitto's headers want of it; its code for it is left out.
 echo "typedef struct cJSON cJSON;" >"$out/include/cjson/cJSON.h"
 system="" define=""
-libs="" plain=""
 
 if find_source sqlite3 3.53.4 "${SQLITE_SRC:-}"; then
 	build_sqlite3
@@ -157,25 +160,33 @@ else
 	missing sqlite3 sqlite3
 	sqlite=""
 fi
-if find_source openssl 3.5 "${OPENSSL_SRC:-}"; then
+openssl=""
+if [ "$TLS" = 0 ]; then
+	:
+elif find_source openssl 3.5 "${OPENSSL_SRC:-}"; then
 	build_openssl
 	openssl="$out/lib/libssl.a $out/lib/libcrypto.a"
 	define="$define
 #define DEPS_OPENSSL_OPTIONS $(quoted $openssl_options)"
 else
 	missing openssl openssl
-	openssl=""
 fi
 if find_source mosquitto 2.1.2 "${MOSQUITTO_SRC:-}"; then
 	version=${version:-$(sed -n 's/^VERSION=//p' "$src/config.mk")}
-	build_mosquitto libmosquitto -DWITH_TLS
-	build_mosquitto libmosquitto-plain ""
-	libs="$out/lib/libmosquitto.a" plain="$out/lib/libmosquitto-plain.a"
+	if [ "$TLS" = 0 ]; then
+		mosquitto=libmosquitto-plain
+	else
+		mosquitto=libmosquitto
+		mosquitto_options="$mosquitto_options -DWITH_TLS"
+	fi
+	build_mosquitto $mosquitto
+	mosquitto=$out/lib/$mosquitto.a
 	define="$define
 #define DEPS_LIBMOSQUITTO $(quoted "$version")
 #define DEPS_LIBMOSQUITTO_OPTIONS $(quoted $mosquitto_options)"
 else
 	missing mosquitto libmosquitto
+	mosquitto=""
 fi
 if find_source libinih 0; then
 	archive libinih "" "$src/ini.c"
@@ -195,12 +206,12 @@ if find_source cmocka 0; then
 	cp "$src"/include/cmocka*.h "$out/include"
 fi
 
+mkdir -p "$out/$kind"
 echo "/* What the libraries are built from, for mqonce version. */$define" \
-	>"$out/include/deps.h"
-cat >"$out/libs.mk" <<END
-DEPS_CPPFLAGS := -isystem $out/include -DMQONCE_DEPS
+	>"$out/$kind/deps.h"
+cat >"$out/$kind/libs.mk" <<END
+DEPS_CPPFLAGS := -isystem $out/include -isystem $out/$kind -DMQONCE_DEPS
 DEPS_LDFLAGS := -L$out/lib
-DEPS_LIBS := $libs $openssl $sqlite $inih -lpthread
-DEPS_PLAIN := $plain $sqlite $inih -lpthread
+DEPS_LIBS := $mosquitto $openssl $sqlite $inih -lpthread
 DEPS_SYSTEM :=$system
 END
