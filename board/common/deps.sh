@@ -125,8 +125,8 @@ build_openssl() {
 build_mosquitto() {
 	archive "$1" "-I$src -I$src/include -I$src/lib -I$src/libcommon
 		-I$src/deps -I$src/common -I$out/include $mosquitto_options" \
-		"$src"/lib/*.c $(ls "$src"/libcommon/*.c |
-			grep -v -e cjson -e password)
+		"$src"/lib/*.c "$src"/libcommon/[!cp]*.c \
+		"$src"/libcommon/property_common.c
 	cp -R "$src/include/mosquitto.h" "$src/include/mosquitto" "$out/include"
 }
 
