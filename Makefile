@@ -11,13 +11,28 @@ DESTDIR		?=
 CROSS_COMPILE	?=
 PKG_CONFIG	?= $(CROSS_COMPILE)pkg-config
 
-# BOARD=<dir under board/> adds that board's compiler flags and defaults.
+# BOARD=<dir under board/> adds that board's compiler, flags and limits.
 ifdef BOARD
 include board/$(BOARD)/board.mk
 endif
 
 ifeq ($(origin CC),default)
 CC		:= $(CROSS_COMPILE)gcc
+endif
+
+# The libraries are those of `make deps`: always for a board, on this machine
+# if they are there.  SYSTEM_LIBS=1 takes the distribution's.
+TLS		?= 1
+DEPS		?= $(or $(BOARD),host)
+DEPS_MK		:= build/deps/$(DEPS)/$(if $(filter 0,$(TLS)),plain,tls)/libs.mk
+DEPS_SYSTEM	:= sqlite3 libmosquitto $(if $(filter-out 0,$(TLS)),openssl) inih
+SYSTEM_LIBS	?=
+ifndef SYSTEM_LIBS
+ifdef BOARD
+include $(DEPS_MK)
+else
+-include $(wildcard $(DEPS_MK))
+endif
 endif
 CFLAGS		?= -O2 -g
 SAN		?=
@@ -26,24 +41,30 @@ WERROR		?=
 COVER		?=
 FUZZ		?=
 
-B		:= build/$(or $(BOARD),host)$(if $(SAN),-san)$(if $(COVER),-cover)$(if $(FUZZ),-fuzz)
+B		:= build/$(patsubst host,host-static,$(BOARD))$(if $(BOARD),,host)$(if $(SAN),-san)$(if $(COVER),-cover)$(if $(FUZZ),-fuzz)$(if $(filter 0,$(TLS)),-plain)
 
 WARN		:= -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 		   -Wwrite-strings -Wcast-qual -Wformat=2 -Wvla -Wundef
-ALL_CPPFLAGS	:= -Iinclude -D_GNU_SOURCE -DMQONCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
+ALL_CPPFLAGS	:= -Iinclude -D_GNU_SOURCE -DMQONCE_VERSION='"$(VERSION)"' \
+		   $(DEPS_CPPFLAGS) $(CPPFLAGS)
 ALL_CFLAGS	:= -std=gnu17 $(WARN) $(if $(WERROR),-Werror) -MMD -MP \
 		   -ffunction-sections -fdata-sections \
 		   $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
-		   $(if $(COVER),--coverage -fprofile-update=atomic) $(CFLAGS)
-ALL_LDFLAGS	:= -Wl,--gc-sections $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+		   $(if $(COVER),--coverage -fprofile-update=atomic) \
+		   -ffile-prefix-map=$(CURDIR)=. $(BOARD_CFLAGS) $(CFLAGS)
+ALL_LDFLAGS	:= -Wl,--gc-sections $(if $(SAN),-fsanitize=$(SAN)) $(DEPS_LDFLAGS) \
+		   $(BOARD_LDFLAGS) $(LDFLAGS)
 # Asked when first used, so that packages can be installed before.
-LIBS		 = $(eval LIBS := $(shell $(PKG_CONFIG) --libs sqlite3 libmosquitto openssl inih))$(LIBS)
+LIBS		 = $(eval LIBS := $(DEPS_LIBS) $(if \
+		   $(DEPS_SYSTEM),$(shell $(PKG_CONFIG) --libs $(DEPS_SYSTEM))))$(LIBS)
 
-SRC		:= $(filter-out src/main.c,$(wildcard src/*/*.c))
+NOT_BUILT	:= $(addprefix src/link/,$(if $(filter 0,$(TLS)),tls.c tls_words.c,tls_none.c))
+SRC		:= $(filter-out src/main.c $(NOT_BUILT),$(wildcard src/*/*.c))
 SQL		:= $(sort $(wildcard schema/[0-9]*.sql))
 EXAMPLE		:= board/common/mqonce.conf board/common/schema/seats.sql \
 		   board/common/handlers/seats.sql
-GEN		:= $(B)/gen/migrations.o $(B)/gen/verify.o $(B)/gen/example.o
+GEN		:= $(B)/gen/migrations.o $(B)/gen/verify.o $(B)/gen/example.o \
+		   $(B)/gen/commit.o
 OBJ		:= $(SRC:%.c=$(B)/%.o) $(GEN)
 # The same sources with CRASH_AT= and no other difference.
 CRASH_OBJ	:= $(SRC:%.c=$(B)/crash/%.o) $(B)/crash/src/main.o
@@ -56,8 +77,11 @@ CRASH		:= $(call tests_in,crash)
 FUZZERS		:= $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/fuzz/fuzz_*.c))
 # fake_*.c define the product's own symbols and come before the archive, so the
 # linker never looks for the module they stand in for; the rest are libraries.
+# The tests' own broker speaks TLS; without it the system tests are not built.
+NEED_TLS	:= $(if $(filter 0,$(TLS)),$(wildcard tests/fakes/scripted_*.c \
+		   tests/fakes/certificates.c))
 FAKES		:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/fakes/fake_*.c))
-SUPPORT		:= $(patsubst %.c,$(B)/%.o,$(filter-out tests/fakes/fake_%, \
+SUPPORT		:= $(patsubst %.c,$(B)/%.o,$(filter-out tests/fakes/fake_% $(NEED_TLS), \
 		   $(wildcard tests/fakes/*.c tests/support/*.c)))
 BENCH		:= $(addprefix $(B)/tests/bench/,bench limit letters counter.so)
 PRELOAD		:= $(B)/tests/fakes/preload/slow.so
@@ -69,7 +93,8 @@ Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash sim soak lint headers demo bench \
-	packages manual install clean help format tidy cover corpus fuzz \
+	packages deps size dist test-board test-boards reproducible \
+	manual install clean help format tidy cover corpus fuzz \
 	fuzzers mutants test-brokers valgrind FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -82,6 +107,18 @@ $(B)/flags: | packages
 endif
 packages:
 	$(Q)sh tests/support/packages.sh
+
+# What the script is told of the compiler.
+deps_sh		 = CC='$(CC)' CROSS_COMPILE='$(CROSS_COMPILE)' \
+		   BOARD_CFLAGS='$(BOARD_CFLAGS)' \
+		   OPENSSL_TARGET='$(OPENSSL_TARGET)' \
+		   TLS=$(TLS) sh board/common/deps.sh $(DEPS)
+deps:				## static libraries from Debian's sources, BOARD=x for a board
+	$(Q)$(if $(BOARD_PACKAGES),sh tests/support/packages.sh $(BOARD_PACKAGES))
+	$(Q)$(deps_sh)
+$(DEPS_MK):
+	$(Q)$(if $(BOARD_PACKAGES),sh tests/support/packages.sh $(BOARD_PACKAGES))
+	$(Q)$(deps_sh)
 
 $(B)/$(PROG): $(B)/src/main.o $(B)/lib$(PROG).a
 	$(call say,LD,$@)
@@ -113,6 +150,11 @@ $(B)/gen/example.c: $(EXAMPLE) schema/example.awk
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f schema/example.awk $(EXAMPLE) > $@
+
+$(B)/gen/commit.c: FORCE
+	@mkdir -p $(@D)
+	@sh board/common/commit.sh > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(call say,CC,$@)
@@ -174,7 +216,7 @@ $(SIM): $(SIM_OBJ) $(B)/libsupport.a $(B)/lib$(PROG).a
 # Every program runs even if one fails; the exit status tells.
 run		 = fail=0; for t in $(1); do echo "== $$t"; \
 		   MQONCE=$(B)/$(PROG) MQONCE_CRASH=$(B)/$(PROG)-crash \
-		   MQONCE_SLOW=$(PRELOAD) $$t || fail=1; \
+		   MQONCE_SLOW=$(PRELOAD) $(QEMU) $$t || fail=1; \
 		   done; exit $$fail
 
 # Two at a time, from seeds that are far apart: seed, states each, seconds.
@@ -219,6 +261,43 @@ valgrind: $(SYSTEM) $(B)/$(PROG)	## the system tests with the program under valg
 		MQONCE_PLAIN=$(abspath $(B)/$(PROG)); for t in $(SYSTEM); do \
 		MQONCE=tests/support/valgrind.sh $$t; done
 	$(Q)! cat build/valgrind/* | grep .
+
+# The program of a board, for tests that run here.
+$(B)/emulated: FORCE
+	$(Q)printf '#!/bin/sh\nexec %s %s "$$@"\n' '$(QEMU)' \
+		'$(abspath $(B)/$(PROG))' > $@ && chmod +x $@
+
+# Under emulation, but for the broker: what the system tests run here is the
+# board's program, and they themselves are this machine's.
+BOARDS		:= generic-arm64 generic-armv7
+ON_HOST		:= build/host/tests/system/test_gateway
+test-boards:			## unit, flow and gateway tests as arm64, armv7, s390x
+	$(Q)for b in $(BOARDS) qemu-s390x; do \
+		$(MAKE) BOARD=$$b test-board || exit 1; done
+test-board: $(UNIT) $(FLOW) $(B)/$(PROG) $(B)/emulated	## the same for BOARD=x
+	$(Q)sh tests/support/packages.sh qemu-user-static
+	$(Q)$(call run,$(UNIT) $(FLOW))
+	$(Q)$(MAKE) BOARD= $(ON_HOST)
+	$(Q)for t in $(ON_HOST); do MQONCE=$(B)/emulated $$t || exit 1; done
+	$(Q)sh tests/boards/static.sh $(B)/$(PROG) $(QEMU)
+
+size: $(if $(BOARD),$(B)/$(PROG))	## the programs of the boards against their budgets
+ifdef BOARD
+	$(Q)n=$$(wc -c < $<); most=$(if $(filter 0,$(TLS)),$(SIZE_PLAIN),$(SIZE_TLS)); \
+		echo "$<: $$n bytes of $$most"; [ $$n -le $$most ]
+else
+	$(Q)for b in $(BOARDS); do $(MAKE) BOARD=$$b size && \
+		$(MAKE) BOARD=$$b TLS=0 size || exit 1; done
+endif
+
+reproducible:			## BOARD=x twice, in two directories: the same bytes
+	$(Q)sh tests/boards/reproducible.sh $(MAKE) \
+		BOARD=$(or $(BOARD),generic-arm64) TLS=$(TLS)
+
+dist:				## the source of the last commit, as a tar file
+	$(Q)mkdir -p build
+	$(Q)git archive --prefix=$(PROG)-$(VERSION)/ HEAD | gzip -9n \
+		> build/$(PROG)-$(VERSION).tar.gz
 
 mutants:			## takes each rule out once; a test must go red
 	$(Q)sh tests/mutants/run.sh $(M)

@@ -150,8 +150,9 @@ static const struct command {
 	  "a damaged store goes aside, whole",
 	  "The file, its WAL and its shared memory get names with the time in "
 	  "them. Stop the\ndaemon first.\n" },
-	{ "version", NULL, cmd_version, "",
-	  "versions of this program and its libraries", "" },
+	{ "version", NULL, cmd_version, "[--json]",
+	  "versions of this program and its libraries",
+	  "With --json also the commit, and how the libraries were built.\n" },
 };
 
 static const char *full_name(const struct command *c, char buf[NAME_SIZE])

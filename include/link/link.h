@@ -158,4 +158,11 @@ void link_disconnect(struct link *l);
 /* Versions from the build: "libmosquitto 2.0.11, OpenSSL 3.0.19". */
 const char *link_library_versions(void);
 
+/* What was built in, each a text. */
+struct link_library {
+	const char *mosquitto, *mosquitto_options;
+	const char *tls, *tls_options; /* "none" and "" */
+};
+void link_library(struct link_library *ret);
+
 #endif

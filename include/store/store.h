@@ -130,4 +130,7 @@ void store_stats(struct store *st, struct store_stats *ret);
 /* "3.40.1", of the library that runs. */
 const char *store_library_version(void);
 
+/* "THREADSAFE=0", the @i-th option it was built with; NULL: there is none. */
+const char *store_library_option(int i);
+
 #endif

@@ -6,7 +6,6 @@
 #if LIBMOSQUITTO_VERSION_NUMBER < 2001000
 #include <mqtt_protocol.h> /* 2.1 has it in mosquitto.h */
 #endif
-#include <openssl/ssl.h>
 
 #include "link/link.h"
 
@@ -76,7 +75,10 @@ const char *link_peer(const struct broker_config *bc,
 /* Copies @s cut and printable: it comes from the other side. */
 void words_copy(char *buf, size_t size, const char *s);
 
-/* tls.c */
+/* tls.c and tls_words.c, or tls_none.c */
+
+/* "3.0.19"; NULL: built without TLS. */
+const char *tls_version(void);
 
 /* ERR_CONFIG: a file is not usable, @why names it. */
 MUST_CHECK enum err tls_attach(struct link *l, struct err_detail *why);

@@ -3,10 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdio.h>
 
 #define CERT_HINT "make it a PEM file that this user can read"
+
+const char *tls_version(void)
+{
+	return OpenSSL_version(OPENSSL_FULL_VERSION_STRING);
+}
 
 static SSL *ssl_of(const struct link *l)
 {

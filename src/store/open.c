@@ -310,3 +310,8 @@ const char *store_library_version(void)
 {
 	return sqlite3_libversion();
 }
+
+const char *store_library_option(int i)
+{
+	return sqlite3_compileoption_get(i);
+}

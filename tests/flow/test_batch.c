@@ -82,8 +82,10 @@ static const struct kind {
 	{ "json", "poison", "json.malformed", false },
 };
 
-/* What must end by itself must do so under the sanitizers too. */
-#ifdef __SANITIZE_ADDRESS__
+/* What must end by itself must do so under the sanitizers too, and emulated. */
+#ifndef __x86_64__
+#define TIMEOUT	"600ms"
+#elif defined(__SANITIZE_ADDRESS__)
 #define TIMEOUT	"150ms"
 #else
 #define TIMEOUT	"40ms"

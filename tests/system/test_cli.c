@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../support/test.h"
+#include "base/json.h"
 
 /* words */
 
@@ -77,6 +78,11 @@ static void help_and_version_fit_the_terminal(void **state UNUSED)
 	assert_has(r.out, "\nSQLite 3.");
 	assert_has(r.out, "libmosquitto ");
 	assert_has(r.out, "OpenSSL ");
+	cli_run(g, &r, "version --json");
+	assert_int_equal(r.status, 0);
+	assert_true(json_valid(span_str(r.out)));
+	assert_has(r.out, "\"commit\":\"");
+	assert_has(r.out, "THREADSAFE=");
 	gateway_free(g);
 }
 

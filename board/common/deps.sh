@@ -1,0 +1,217 @@
+#!/bin/sh
+# deps.sh NAME: builds static libraries from Debian's sources into
+# build/deps/NAME, for the compiler and flags that make gives in the
+# environment, and writes tls/libs.mk there, which says how to use them.  With
+# TLS=0 it leaves OpenSSL out and writes plain/libs.mk.
+# SQLITE_SRC, MOSQUITTO_SRC and OPENSSL_SRC name sources of your own.
+set -eu
+
+name=$1
+TLS=${TLS:-1}
+kind=tls
+[ "$TLS" != 0 ] || kind=plain
+deps=build/deps
+obj=$deps/obj/$name
+out=$deps/$name
+log=$obj/log
+jobs=$(nproc)
+flags="-O2 -ffunction-sections -fdata-sections ${BOARD_CFLAGS:-}"
+
+# Of what Debian's build offers to SQL, all that an operator's statements can
+# want; no threads, no extensions, no shared cache, and a bounded printf().
+sqlite_options="-DSQLITE_THREADSAFE=0 -DHAVE_FDATASYNC=1 -DHAVE_USLEEP=1
+-DSQLITE_TEMP_STORE=3 -DSQLITE_DEFAULT_MEMSTATUS=1 -DSQLITE_DQS=0
+-DSQLITE_OMIT_LOAD_EXTENSION -DSQLITE_OMIT_SHARED_CACHE
+-DSQLITE_OMIT_DEPRECATED -DSQLITE_LIKE_DOESNT_MATCH_BLOBS
+-DSQLITE_ENABLE_FTS5 -DSQLITE_ENABLE_RTREE -DSQLITE_ENABLE_MATH_FUNCTIONS
+-DSQLITE_ENABLE_DBSTAT_VTAB -DSQLITE_PRINTF_PRECISION_LIMIT=1000000"
+mosquitto_options="-DWITH_THREADING -DWITH_UNIX_SOCKETS"
+# A client of TLS 1.2 and 1.3 with the ciphers that brokers use.
+openssl_options="no-shared no-pic no-engine no-deprecated no-module no-legacy
+no-dso no-apps no-tests no-docs no-filenames no-ui-console no-comp no-cms
+no-cmp no-ts no-ct no-srp no-psk no-srtp no-dtls no-quic no-ssl3 no-tls1
+no-tls1_1 no-rfc3779 no-gost no-sm2 no-sm3 no-sm4 no-aria no-camellia no-seed
+no-idea no-bf no-cast no-des no-rc2 no-rc4 no-md4 no-mdc2 no-rmd160
+no-whirlpool no-blake2 no-siv no-ocb no-scrypt no-argon2 no-dsa no-ec2m
+no-ml-dsa no-slh-dsa"
+cmocka_options="-DHAVE_INTTYPES_H -DHAVE_SIGNAL_H -DHAVE_STRSIGNAL
+-DHAVE_MALLOC_H -DHAVE_STRUCT_TIMESPEC -DHAVE_CLOCK_GETTIME
+-DHAVE_CLOCK_REALTIME -DHAVE_GCC_THREAD_LOCAL_STORAGE -D_GNU_SOURCE"
+
+say() {
+	printf '  %-7s %s\n' "$1" "$2" >&2
+}
+
+# find_source PACKAGE OLDEST [OWN]: sets $src, and $version if it is known.
+find_source() {
+	src=${3:-$deps/src/$1}
+	[ -n "${3:-}" ] ||
+		sh board/common/fetch.sh "$(pwd)/$deps" "$1" "$2" || return 1
+	version=$(sed 's/-[^-]*$//' "$src/.version" 2>/dev/null || true)
+}
+
+# built LIBRARY OPTIONS: it is there already, of this source and these flags.
+built() {
+	key="$version $src $CC $flags $2"
+	[ ! -e "$out/lib/$1.a" ] || [ "$(cat "$obj/$1.key")" != "$key" ] ||
+		return 0
+	echo "$key" >"$obj/$1.key"
+	rm -f "$out/lib/$1.a"
+	say CC "$out/lib/$1.a"
+	return 1
+}
+
+# archive LIBRARY FLAGS FILE...: a library of one object each.
+archive() {
+	lib=$1 options=$2
+	shift 2
+	built "$lib" "$options" && return
+	rm -rf "${obj:?}/$lib"
+	mkdir -p "$obj/$lib"
+	printf '%s\n' "$@" | xargs -P "$jobs" -I % sh -c '
+		f=$1 to=$2; shift 2
+		exec "$@" -w -c -o "$to/$(basename "$f" .c).o" "$f"' \
+		sh % "$obj/$lib" $CC $flags $options >>"$log" 2>&1 || failed
+	${CROSS_COMPILE:-}ar rcsD "$out/lib/$lib.a" "$obj/$lib"/*.o
+}
+
+failed() {
+	grep -i -e error -e "can't" "$log" | cut -c 1-200 | tail -n 5 >&2
+	echo "$name: the build of its libraries failed: see $log" >&2
+	exit 1
+}
+
+# The amalgamation, made as SQLite's own release is.
+build_sqlite3() {
+	amalgamation=$src
+	[ -e "$src/sqlite3.c" ] || amalgamation=$deps/obj/sqlite3
+	if [ ! -e "$amalgamation/sqlite3.c" ]; then
+		say GEN $amalgamation/sqlite3.c
+		mkdir -p $amalgamation
+		from=$(cd "$src" && pwd)
+		(cd $amalgamation && "$from/configure" --disable-tcl &&
+			make sqlite3.c) >>"$log" 2>&1 || failed
+	fi
+	archive libsqlite3 "$sqlite_options" "$amalgamation/sqlite3.c"
+	cp "$amalgamation/sqlite3.h" "$out/include"
+}
+
+build_openssl() {
+	built libssl "$openssl_options" && return
+	rm -rf "$obj/openssl"
+	mkdir -p "$obj/openssl"
+	case $src in
+	/*) from=$src ;;
+	*) from=../../../../../$src ;;
+	esac
+	# A relative source, and no date: the same bytes in any directory.
+	(
+		export SOURCE_DATE_EPOCH=0
+		# Configure puts the prefix before either.
+		[ "$CC" != "${CROSS_COMPILE:-}gcc" ] && unset CROSS_COMPILE ||
+			unset CC
+		cd "$obj/openssl" &&
+		perl "$from/Configure" $OPENSSL_TARGET --prefix=/usr \
+			--openssldir=/etc/ssl --libdir=lib $openssl_options $flags &&
+		make -j"$jobs" build_generated &&
+		make -j"$jobs" libcrypto.a libssl.a
+	) >>"$log" 2>&1 || failed
+	cp "$obj"/openssl/lib*.a "$out/lib"
+	cp -R "$src/include/openssl" "$obj/openssl/include/openssl" \
+		"$out/include"
+}
+
+# build_mosquitto LIBRARY: the client's half of it.
+build_mosquitto() {
+	archive "$1" "-I$src -I$src/include -I$src/lib -I$src/libcommon
+		-I$src/deps -I$src/common -I$out/include $mosquitto_options" \
+		"$src"/lib/*.c "$src"/libcommon/[!cp]*.c \
+		"$src"/libcommon/property_common.c
+	cp -R "$src/include/mosquitto.h" "$src/include/mosquitto" "$out/include"
+}
+
+# missing PACKAGE PKG_CONFIG_NAME: the distribution's then, on the host.
+missing() {
+	if [ "$name" != host ]; then
+		echo "$1: no source of it can be had, and $name cannot do" \
+			"without: see board/common/README.md" >&2
+		exit 1
+	fi
+	say NONE "no source of $1 to be had: the distribution's is used"
+	system="$system $2"
+}
+
+# quoted TEXT...: one C string.
+quoted() {
+	echo "\"$*\""
+}
+
+sh tests/support/packages.sh perl dpkg-dev xz-utils
+mkdir -p "$out/include/cjson" "$out/lib" "$obj"
+: >"$log"
+# All that libmosquitto's headers want of it; its code for it is left out.
+echo "typedef struct cJSON cJSON;" >"$out/include/cjson/cJSON.h"
+system="" define=""
+
+if find_source sqlite3 3.53.4 "${SQLITE_SRC:-}"; then
+	build_sqlite3
+	sqlite="$out/lib/libsqlite3.a -lm"
+else
+	missing sqlite3 sqlite3
+	sqlite=""
+fi
+openssl=""
+if [ "$TLS" = 0 ]; then
+	:
+elif find_source openssl 3.5 "${OPENSSL_SRC:-}"; then
+	build_openssl
+	openssl="$out/lib/libssl.a $out/lib/libcrypto.a"
+	define="$define
+#define DEPS_OPENSSL_OPTIONS $(quoted $openssl_options)"
+else
+	missing openssl openssl
+fi
+if find_source mosquitto 2.1.2 "${MOSQUITTO_SRC:-}"; then
+	version=${version:-$(sed -n 's/^VERSION=//p' "$src/config.mk")}
+	if [ "$TLS" = 0 ]; then
+		mosquitto=libmosquitto-plain
+	else
+		mosquitto=libmosquitto
+		mosquitto_options="$mosquitto_options -DWITH_TLS"
+	fi
+	build_mosquitto $mosquitto
+	mosquitto=$out/lib/$mosquitto.a
+	define="$define
+#define DEPS_LIBMOSQUITTO $(quoted "$version")
+#define DEPS_LIBMOSQUITTO_OPTIONS $(quoted $mosquitto_options)"
+else
+	missing mosquitto libmosquitto
+	mosquitto=""
+fi
+if find_source libinih 0; then
+	archive libinih "" "$src/ini.c"
+	cp "$src/ini.h" "$out/include"
+	inih=$out/lib/libinih.a
+else
+	missing libinih inih
+	inih=""
+fi
+if find_source xxhash 0; then
+	cp "$src"/xxh*.h "$out/include"
+else
+	missing xxhash libxxhash
+fi
+if find_source cmocka 0; then
+	archive libcmocka "-I$src/include $cmocka_options" "$src/src/cmocka.c"
+	cp "$src"/include/cmocka*.h "$out/include"
+fi
+
+mkdir -p "$out/$kind"
+echo "/* What the libraries are built from, for mqonce version. */$define" \
+	>"$out/$kind/deps.h"
+cat >"$out/$kind/libs.mk" <<END
+DEPS_CPPFLAGS := -isystem $out/include -isystem $out/$kind -DMQONCE_DEPS
+DEPS_LDFLAGS := -L$out/lib
+DEPS_LIBS := $mosquitto $openssl $sqlite $inih -lpthread
+DEPS_SYSTEM :=$system
+END

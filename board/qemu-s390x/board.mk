@@ -1,0 +1,7 @@
+# Not a gateway: a big-endian machine for the tests.
+DEPS		?= qemu-s390x
+CROSS_COMPILE	:= s390x-linux-gnu-
+BOARD_PACKAGES	:= gcc-s390x-linux-gnu libc6-dev-s390x-cross
+BOARD_LDFLAGS	:= -static -s
+OPENSSL_TARGET	:= linux64-s390x
+QEMU		:= qemu-s390x-static
