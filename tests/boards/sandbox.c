@@ -1,5 +1,5 @@
 /*
- * Runs a program as the unit does: no new privileges, no capabilities, a file
+ * Runs a program as the unit does: another user, no new privileges, a file
  * system that is read only but for $SANDBOX_RW, and the unit's filter of system
  * calls, whose names come one a line from $SANDBOX_CALLS.  What is not among
  * them fails with EPERM, as it would there, and is written to $SANDBOX_DENIED
@@ -111,6 +111,26 @@ static void make_read_only(const char *rw)
 		      sizeof(writable)), "mount_setattr");
 }
 
+static void put_line(int proc_fd, const char *path, const char *line)
+{
+	int fd = openat(proc_fd, path, O_WRONLY);
+
+	need(fd >= 0 && write(fd, line, strlen(line)) > 0, path);
+	close(fd);
+}
+
+/*
+ * PrivateUsers=yes, and a user that is not root: what is root's outside, as
+ * the tests are, belongs to an ordinary user inside.
+ */
+static void become_user(int proc_fd)
+{
+	need(!unshare(CLONE_NEWUSER), "unshare");
+	put_line(proc_fd, "self/setgroups", "deny");
+	put_line(proc_fd, "self/uid_map", "1000 0 1");
+	put_line(proc_fd, "self/gid_map", "1000 0 1");
+}
+
 static int load_filter(const char *calls)
 {
 	scmp_filter_ctx f = seccomp_init(SCMP_ACT_NOTIFY);
@@ -133,7 +153,7 @@ int main(int argc, char **argv)
 {
 	const char *rw = getenv("SANDBOX_RW"), *calls = getenv("SANDBOX_CALLS");
 	const char *denied = getenv("SANDBOX_DENIED");
-	int pair[2], fd;
+	int pair[2], proc_fd, fd;
 
 	if (argc < 2 || !rw || !calls || !denied) {
 		fprintf(stderr, "usage: sandbox PROGRAM [ARGUMENT]...\n");
@@ -147,7 +167,9 @@ int main(int argc, char **argv)
 		stand_outside(pair[1], denied);
 	}
 	close(pair[1]);
+	proc_fd = open("/proc", O_PATH | O_CLOEXEC);	/* as it was: writable */
 	make_read_only(rw);
+	become_user(proc_fd);
 	for (int cap = 0; cap < 64; cap++)
 		(void)prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
 	need(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs");
