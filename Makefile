@@ -306,7 +306,8 @@ deb:				## a Debian package in build/deb: DEB_ARCH=, BOARD=
 	$(Q)sh tests/support/packages.sh debhelper dpkg-dev fakeroot
 	$(Q)rm -rf $(DEB_TREE) && mkdir -p $(DEB_TREE)
 	$(Q)tar -c --exclude=./build --exclude=./.git . | tar -x -C $(DEB_TREE)
-	$(Q)cp -r board/debian $(DEB_TREE)/debian
+	$(Q)cp -r board/debian $(DEB_TREE)/debian && \
+		rm $(DEB_TREE)/debian/README.md
 	$(Q)sed -i '1s/(.*)/($(VERSION))/' $(DEB_TREE)/debian/changelog
 	$(Q)$(if $(BOARD),$(MAKE) BOARD=$(BOARD) VERSION=$(VERSION) && mkdir -p \
 		$(DEB_TREE)/$(B) && cp $(B)/$(PROG) $(DEB_TREE)/$(B)/)
