@@ -47,7 +47,7 @@ if [ ! -e "$root/.complete" ]; then
 	mirror=$(apt-get indextargets --format '$(REPO_URI)' \
 		'Created-By: Packages' | grep -v security | sort -u | head -n 1)
 	debootstrap --variant=minbase --include=mosquitto,mosquitto-clients,\
-sqlite3,libmosquitto1,libsqlite3-0,libinih1,libssl3,adduser,bsdutils \
+sqlite3,libmosquitto1,libsqlite3-0,libinih1,libssl3,adduser \
 		"$VERSION_CODENAME" "$root" "$mirror" >build/debootstrap.log
 	: >"$root/.complete"
 fi
@@ -71,13 +71,15 @@ cp "build/deb/$arch/mqonce_${old}_$arch.deb" \
 lintian --fail-on error,warning "build/deb/$arch/mqonce_${old}_$arch.deb" ||
 	die lintian
 
+broker=
 clean_up() {
-	inside sh -c 'cat /run/mqonce/mqonce.pid /run/broker.pid 2>/dev/null' |
-		while read -r pid; do kill "$pid" 2>/dev/null || :; done
-	umount "$root/proc" 2>/dev/null || :
-	umount "$root/dev" 2>/dev/null || :
+	pid=$(cat "$root/run/mqonce/mqonce.pid" 2>/dev/null) && kill "$pid"
+	[ -z "$broker" ] || kill "$broker"
+	sleep 1
+	umount "$root/proc" "$root/dev"
 }
 trap clean_up EXIT
+trap 'exit 1' INT TERM
 mount -t proc proc "$root/proc"
 mount --bind /dev "$root/dev"
 MQONCE_PURGE_STORE=1 chroot "$root" dpkg --purge mqonce >/dev/null 2>&1 || :
@@ -86,9 +88,10 @@ rm -rf "$root/var/lib/mqonce"
 printf '#!/bin/sh\nexit 0\n' >"$root/usr/sbin/policy-rc.d"
 chmod 755 "$root/usr/sbin/policy-rc.d"
 # The broker has an address of its own, should another one run here.
-printf 'listener 18831 127.0.0.1\nallow_anonymous true\nuser root\npid_file /run/broker.pid\n' \
+printf 'listener 18831 127.0.0.1\nallow_anonymous true\n' \
 	>"$root/etc/broker.conf"
-inside mosquitto -d -c /etc/broker.conf >>"$out/log" 2>&1
+chroot "$root" mosquitto -c /etc/broker.conf >>"$out/log" 2>&1 &
+broker=$!
 
 say "install: no configuration, nothing runs"
 inside dpkg -i "/tmp/mqonce_${old}_$arch.deb" >>"$out/log" 2>&1
@@ -121,7 +124,7 @@ publish 4
 wait_for "the fourth seat" seats_are 4
 
 say "downgrade: the store is refused with 65, and unchanged"
-inside dpkg -i "/tmp/mqonce_${old}_$arch.deb" >>"$out/log" 2>&1 || :
+inside dpkg -i "/tmp/mqonce_${old}_$arch.deb" >>"$out/log" 2>&1
 rc=0
 inside setpriv --reuid mqonce --regid mqonce --clear-groups timeout 20 \
 	mqonce run >"$out/refused" 2>&1 || rc=$?
