@@ -7,7 +7,12 @@ SBINDIR		?= $(PREFIX)/sbin
 MANDIR		?= $(PREFIX)/share/man
 COMPDIR		?= $(PREFIX)/share/bash-completion/completions
 SYSCONFDIR	?= /etc
+DOCDIR		?= $(PREFIX)/share/doc/$(PROG)
+UNITDIR		?= $(PREFIX)/lib/systemd/system
 DESTDIR		?=
+# Which service files `make install` brings: SYSTEMD=1, INIT=procd, sysv or s6.
+SYSTEMD		?=
+INIT		?=
 CROSS_COMPILE	?=
 PKG_CONFIG	?= $(CROSS_COMPILE)pkg-config
 
@@ -93,8 +98,8 @@ Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash sim soak lint headers demo bench \
-	packages deps size dist test-board test-boards reproducible \
-	manual install clean help format tidy cover corpus fuzz \
+	packages deps size dist test-board test-boards reproducible deb test-deb \
+	test-sandbox manual install clean help format tidy cover corpus fuzz \
 	fuzzers mutants test-brokers valgrind FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -305,6 +310,7 @@ mutants:			## takes each rule out once; a test must go red
 lint: headers $(B)/$(PROG)	## layers, foreign headers, SQL in its place, manual
 	$(Q)awk -f tests/lint/layers.awk $$(find src include -name '*.[ch]')
 	$(Q)sh tests/lint/manual.sh $(B)/$(PROG)
+	$(Q)sh tests/lint/packages.sh
 manual: $(B)/$(PROG)		## bring the manual in line with the program
 	$(Q)sh tests/lint/manual.sh $(B)/$(PROG) write
 headers:
@@ -334,6 +340,78 @@ install: $(B)/$(PROG) $(B)/man/mqonce.8 $(B)/man/mqonce.conf.5	## into DESTDIR
 		$(DESTDIR)$(COMPDIR)/mqonce
 	install -D -m 644 board/common/mqonce.conf \
 		$(DESTDIR)$(SYSCONFDIR)/mqonce/mqonce.conf.example
+	install -D -m 644 NOTICE $(DESTDIR)$(DOCDIR)/NOTICE
+	$(if $(BOARD),$(install_licences))
+	$(if $(SYSTEMD),$(install_systemd))
+	$(if $(INIT),$(install_$(INIT)))
+
+# What a static program contains wants its licence beside it.
+define install_licences
+install -d $(DESTDIR)$(DOCDIR)/licences
+	install -m 644 board/common/licences/* $(DESTDIR)$(DOCDIR)/licences
+endef
+define install_systemd
+install -D -m 644 board/common/mqonce.service \
+		$(DESTDIR)$(UNITDIR)/mqonce.service
+	install -D -m 644 board/common/mqonce.sysusers \
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d/mqonce.conf
+	install -D -m 644 board/common/mqonce.tmpfiles \
+		$(DESTDIR)$(PREFIX)/lib/tmpfiles.d/mqonce.conf
+endef
+define install_sysv
+install -D -m 755 board/common/mqonce.sysv \
+		$(DESTDIR)$(SYSCONFDIR)/init.d/mqonce
+endef
+define install_procd
+install -D -m 755 board/common/mqonce.procd \
+		$(DESTDIR)$(SYSCONFDIR)/init.d/mqonce
+	install -D -m 644 board/common/mqonce.keep \
+		$(DESTDIR)/lib/upgrade/keep.d/mqonce
+endef
+define install_s6
+install -d $(DESTDIR)$(SYSCONFDIR)/s6/sv/mqonce
+	install -m 755 board/common/s6/run board/common/s6/finish \
+		$(DESTDIR)$(SYSCONFDIR)/s6/sv/mqonce
+	install -m 644 board/common/s6/type board/common/s6/timeout-finish \
+		$(DESTDIR)$(SYSCONFDIR)/s6/sv/mqonce
+endef
+
+# The tree as a package of Debian's sees it.  DEB_ARCH=armhf or arm64 crosses,
+# where the compiler and the libraries of that architecture are installed; with
+# BOARD=x the package carries that board's static program instead.
+DEB_ARCH	?= $(shell dpkg --print-architecture)
+DEB_TREE	:= build/deb/$(DEB_ARCH)/$(PROG)-$(VERSION)
+deb:				## a Debian package in build/deb: DEB_ARCH=, BOARD=
+	$(Q)sh tests/support/packages.sh debhelper dpkg-dev fakeroot
+	$(Q)rm -rf $(DEB_TREE) && mkdir -p $(DEB_TREE)
+	$(Q)tar -c --exclude=./build --exclude=./.git . | tar -x -C $(DEB_TREE)
+	$(Q)cp -r board/debian $(DEB_TREE)/debian && \
+		rm $(DEB_TREE)/debian/README.md
+	$(Q)sed -i '1s/(.*)/($(VERSION))/' $(DEB_TREE)/debian/changelog
+	$(Q)$(if $(BOARD),$(MAKE) BOARD=$(BOARD) VERSION=$(VERSION) && mkdir -p \
+		$(DEB_TREE)/$(B) && cp $(B)/$(PROG) $(DEB_TREE)/$(B)/)
+	$(Q)cd $(DEB_TREE) && env -u MAKEFLAGS -u MAKELEVEL -u MAKEOVERRIDES \
+		VERSION=$(VERSION) MQONCE_BOARD=$(BOARD) \
+		dpkg-buildpackage -b -us -uc -a$(DEB_ARCH) \
+		$(if $(filter $(DEB_ARCH),$(shell dpkg --print-architecture)),,-d \
+		-Pcross,nocheck)
+	@ls build/deb/$(DEB_ARCH)/*.deb
+
+test-deb:			## install, upgrade, remove the package in a small Debian: as root
+	$(Q)sh tests/support/packages.sh debootstrap lintian
+	$(Q)sh tests/boards/deb.sh
+
+SANDBOX		:= $(B)/tests/boards/sandbox
+$(SANDBOX): tests/boards/sandbox.c $(B)/flags
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -o $@ $< -lseccomp
+test-sandbox:			## system tests under the unit's filter and mounts: as root
+	$(Q)sh tests/support/packages.sh libseccomp-dev systemd
+	$(Q)$(MAKE) $(SANDBOX) $(B)/$(PROG) $(SANDBOXED)
+	$(Q)SANDBOX=$(abspath $(SANDBOX)) MQONCE_PLAIN=$(abspath $(B)/$(PROG)) \
+		sh tests/boards/sandbox.sh $(SANDBOXED)
+SANDBOXED	:= $(addprefix $(B)/tests/system/,test_gateway test_operate)
 
 # gcc 12 does not follow what AUTO_FREE is given, and server.c hands its buffers
 # to a struct that it loses sight of; clang-tidy, valgrind and SAN=address look

@@ -103,12 +103,24 @@ static void warn_unconfigured(struct span name)
 		 "drop it", SPAN_FMT(name));
 }
 
+/* A service's sandbox may hide it (ProcSubset=pid): each start is a new boot. */
+static void warn_unknown_boot(void)
+{
+	char id[CLOCK_BOOT_ID_SIZE];
+
+	clock_boot_id(id);
+	if (!*id)
+		log_warn("clock.boot_id", "why=\"/proc/sys/kernel/random/boot_id "
+			 "cannot be read\" action=take_each_start_for_a_boot");
+}
+
 static enum err serve(struct daemon *d, const struct command_args *a,
 		      struct err_detail *why)
 {
 	enum err e = daemon_open(d, why);
 
 	if (!e) {
+		warn_unknown_boot();
 		log_info("run.start", "store=%s epoch=%lld groups=%u",
 			 d->config->store.path,
 			 (long long)store_epoch(d->store),
