@@ -43,11 +43,11 @@ reads() {
 		bad "$f: make complains"
 	return 0
 }
-mkdir -p build/stub
-: >build/stub/rules.mk
-: >build/stub/package.mk
-reads board/openwrt/mqonce/Makefile "TOPDIR=build/stub" \
-	"INCLUDE_DIR=build/stub"
+mkdir -p build/empty
+: >build/empty/rules.mk
+: >build/empty/package.mk
+reads board/openwrt/mqonce/Makefile "TOPDIR=build/empty" \
+	"INCLUDE_DIR=build/empty"
 reads board/buildroot/package/mqonce/mqonce.mk BR2_EXTERNAL_MQONCE_PATH=.
 reads board/buildroot/external.mk BR2_EXTERNAL_MQONCE_PATH=board/buildroot
 exit $failed
