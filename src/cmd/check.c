@@ -9,12 +9,18 @@
 #include "cmd.h"
 #include "desk.h"
 #include "handler/sql.h"
+#include "os/medium.h"
 #include "store/group.h"
 #include "store/store.h"
 
 static void print_warning(void *arg UNUSED, const char *text)
 {
 	printf("warning: %s\n", text);
+}
+
+static void print_medium(const char *text)
+{
+	print_warning(NULL, text);
 }
 
 static void print_prepared(const struct group_config *g)
@@ -143,6 +149,8 @@ enum err cmd_check(const struct command_args *a, struct err_detail *why)
 		e = cmd_prepare_all(c, print_prepared, why);
 	if (!e && accepted)
 		e = accept(c, why);
+	if (!e)
+		e = medium_check(c->store.path, print_medium, why);
 	if (!e)
 		e = check_store(c, why);
 	for (unsigned i = 0; !e && i < c->groups_len; i++) {

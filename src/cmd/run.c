@@ -11,6 +11,7 @@
 #include "daemon.h"
 #include "desk.h"
 #include "handler/sql.h"
+#include "os/medium.h"
 #include "os/notify.h"
 #include "os/signals.h"
 #include "store/group.h"
@@ -33,6 +34,11 @@ static void limit_memory(const struct config *c)
 #endif
 }
 
+static void warn_medium(const char *text)
+{
+	log_warn("store.medium", "why=\"%s\" action=continue", text);
+}
+
 /* Whether a daemon can serve with @c where this one does. */
 static enum err try_config(struct daemon *d, const struct config *c,
 			   struct err_detail *why)
@@ -43,8 +49,10 @@ static enum err try_config(struct daemon *d, const struct config *c,
 		e = link_check(&c->broker, why);
 	if (!e)
 		e = cmd_prepare_all(c, NULL, why);
-	if (e || strcmp(c->store.path, d->config->store.path))
+	if (e)
 		return e;
+	if (strcmp(c->store.path, d->config->store.path))
+		return medium_check(c->store.path, warn_medium, why);
 	if (!e)
 		e = sql_schema_check(d->store, c->store.schema, why);
 	for (unsigned i = 0; !e && i < c->groups_len; i++)
@@ -185,6 +193,8 @@ enum err cmd_run(const struct command_args *a, struct err_detail *why)
 		e = cmd_load_config(a, &c, why);
 	if (!e)
 		e = desk_check(c, why);
+	if (!e)
+		e = medium_check(c->store.path, warn_medium, why);
 	if (!e)
 		e = open_loop(&loop, &signal_fd, why);
 	while (!e && again) {

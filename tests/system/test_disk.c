@@ -111,6 +111,7 @@ static void a_full_disk_stops_ingest_and_loses_nothing(void **state UNUSED)
 	gateway_up(g);
 	publish(g, 0, 50);
 	gateway_wait(g, EFFECTS, 50, 10000);
+	assert_int_equal(gateway_logged(g, "store.medium"), 1);
 	fill_up(g);
 	for (int i = 0; i < 5; i++)
 		publish(g, 50 + i * 100, 150 + i * 100);

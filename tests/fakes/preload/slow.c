@@ -1,13 +1,16 @@
 /*
  * Preloaded into a program: a flash that takes SLOW_SYNC_MS for each sync and
  * adds a byte to the file SLOW_SYNC_COUNT for it, a name server that never
- * answers for names that begin with "hangs.".
+ * answers for names that begin with "hangs.", and with NO_SHARED_MAP a file
+ * system that, as JFFS2, maps no file shared and writable.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -62,4 +65,18 @@ int getaddrinfo(const char *restrict host, const char *restrict service,
 	while (host && !strncmp(host, "hangs.", 6))
 		wait_ms(1000);
 	return next(host, service, hints, ret_list);
+}
+
+void *mmap(void *at, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	void *(*next)(void *, size_t, int, int, int, off_t) =
+		(void *(*)(void *, size_t, int, int, int, off_t))dlsym(
+			RTLD_NEXT, "mmap");
+
+	if (fd >= 0 && flags & MAP_SHARED && prot & PROT_WRITE &&
+	    getenv("NO_SHARED_MAP")) {
+		errno = EINVAL;
+		return MAP_FAILED;
+	}
+	return next(at, len, prot, flags, fd, offset);
 }

@@ -1,0 +1,78 @@
+#include "../support/test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "os/medium.h"
+
+/* OpenWrt's, a Pi's, a container's: what stands in /proc/self/mountinfo. */
+static const char openwrt[] =
+	"15 1 0:2 / / rw - rootfs rootfs rw\n"
+	"20 15 31:3 / /rom ro,relatime - squashfs /dev/root ro\n"
+	"21 15 0:14 / /tmp rw,nosuid - tmpfs tmpfs rw\n"
+	"23 15 31:4 / /overlay rw,noatime - jffs2 /dev/mtdblock4 rw\n"
+	"24 15 0:16 / / rw,noatime - overlay overlayfs:/overlay "
+	"rw,lowerdir=/,upperdir=/overlay/upper,workdir=/overlay/work\n"
+	"25 24 179:1 / /srv rw,noatime shared:3 - ext4 /dev/mmcblk0p1 rw\n";
+static const char pi[] =
+	"24 1 179:2 / / rw,noatime shared:1 - ext4 /dev/root rw\n"
+	"30 24 179:1 / /boot/firmware rw - vfat /dev/mmcblk0p1 rw\n"
+	"31 24 0:24 / /run rw,nosuid - tmpfs tmpfs rw,size=93380k\n"
+	"32 24 0:50 / /mnt/the\\040share rw - nfs4 10.0.0.1:/x rw,vers=4.2\n"
+	"33 24 0:51 / /mnt/stick rw - fuseblk /dev/sda1 rw,user_id=0\n"
+	"34 24 0:52 / /mnt/far rw - fuse.sshfs far:/ rw\n"
+	"35 24 0:53 / /data rw - tmpfs tmpfs rw\n"
+	"36 35 179:3 / /data rw - f2fs /dev/mmcblk0p3 rw\n";
+static const char container[] =
+	"900 1 0:99 / / rw - overlay overlay "
+	"rw,lowerdir=/l/A:/l/B,upperdir=/docker/diff,workdir=/docker/work\n"
+	"901 900 8:1 /volumes/x /var/lib/mqonce rw - ext4 /dev/sda1 rw\n"
+	"a line cut off\n";
+
+static const struct row {
+	const char *mounts, *path, *type, *upper;
+	enum medium_kind kind;
+} rows[] = {
+	{ openwrt, "/etc", "jffs2", "/overlay/upper", MEDIUM_DISK },
+	{ openwrt, "/tmp/lib", "tmpfs", "", MEDIUM_MEMORY },
+	{ openwrt, "/tmpfile", "jffs2", "/overlay/upper", MEDIUM_DISK },
+	{ openwrt, "/srv/mqonce", "ext4", "", MEDIUM_DISK },
+	{ openwrt, "/rom", "squashfs", "", MEDIUM_DISK },
+	{ pi, "/var/lib/mqonce", "ext4", "", MEDIUM_DISK },
+	{ pi, "/run", "tmpfs", "", MEDIUM_MEMORY },
+	{ pi, "/boot/firmware/x", "vfat", "", MEDIUM_FAT },
+	{ pi, "/mnt/the share/x", "nfs4", "", MEDIUM_NETWORK },
+	{ pi, "/mnt/stick", "fuseblk", "", MEDIUM_FUSE },
+	{ pi, "/mnt/far", "fuse.sshfs", "", MEDIUM_FUSE },
+	{ pi, "/data/store", "f2fs", "", MEDIUM_DISK },
+	{ container, "/srv", "overlay", "/docker/diff", MEDIUM_UNSEEN },
+	{ container, "/var/lib/mqonce", "ext4", "", MEDIUM_DISK },
+	{ "", "/x", "", "", MEDIUM_DISK },
+};
+
+static void a_directory_is_judged_by_the_mount_that_is_seen(void **s UNUSED)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct row *r = &rows[i];
+		FILE *f = *r->mounts ? fmemopen((void *)(uintptr_t)r->mounts,
+						strlen(r->mounts), "r")
+				     : fopen("/dev/null", "r");
+		struct medium m;
+
+		assert_non_null(f);
+		medium_read(f, r->path, &m);
+		fclose(f);
+		assert_string_equal(m.type, r->type);
+		assert_string_equal(m.upper, r->upper);
+		assert_int_equal(m.kind, r->kind);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_directory_is_judged_by_the_mount_that_is_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
