@@ -98,7 +98,7 @@ Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash sim soak lint headers demo bench \
-	packages deps size dist test-board test-boards reproducible deb test-deb \
+	packages deps size dist test-board test-boards reproducible deb debs test-deb \
 	test-sandbox manual install clean help format tidy cover corpus fuzz \
 	fuzzers mutants test-brokers valgrind FORCE
 .DELETE_ON_ERROR:
@@ -396,6 +396,15 @@ deb:				## a Debian package in build/deb: DEB_ARCH=, BOARD=
 		$(if $(filter $(DEB_ARCH),$(shell dpkg --print-architecture)),,-d \
 		-Pcross,nocheck)
 	@ls build/deb/$(DEB_ARCH)/*.deb
+
+# What is given away: the host's from its distribution's libraries, static ones
+# for the boards; one exception of lintian's is written down in rules.
+debs:				## packages for this machine, arm64 and armhf, read by lintian
+	$(Q)sh tests/support/packages.sh lintian
+	$(Q)$(MAKE) deb
+	$(Q)$(MAKE) deb DEB_ARCH=arm64 BOARD=generic-arm64
+	$(Q)$(MAKE) deb DEB_ARCH=armhf BOARD=generic-armv7
+	$(Q)lintian --fail-on error,warning build/deb/*/*.deb
 
 test-deb:			## install, upgrade, remove the package in a small Debian: as root
 	$(Q)sh tests/support/packages.sh debootstrap lintian
