@@ -7,6 +7,7 @@
 #ifndef OS_MEDIUM_H
 #define OS_MEDIUM_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/defs.h"
@@ -27,8 +28,13 @@ struct medium {
 	char upper[512]; /* the upper directory it was judged by, or "" */
 };
 
-/* @mountinfo as in /proc/self/mountinfo; @path absolute, without links. */
-void medium_read(FILE *mountinfo, const char *path, struct medium *ret);
+/*
+ * @mountinfo as in /proc/self/mountinfo; @path absolute, without links.  @seen
+ * tells of an upper directory whether it is in sight: in a jail it is not, and
+ * the mount that its path would be under there is another one.
+ */
+void medium_read(FILE *mountinfo, const char *path,
+		 bool (*seen)(const char *path), struct medium *ret);
 
 /*
  * Whether the store @path can lie where it shall, or where its directory will

@@ -131,7 +131,8 @@ static void read_mount(FILE *mountinfo, const char *path, struct medium *m)
 	free(line);
 }
 
-void medium_read(FILE *mountinfo, const char *path, struct medium *ret)
+void medium_read(FILE *mountinfo, const char *path,
+		 bool (*seen)(const char *path), struct medium *ret)
 {
 	struct medium m = { 0 };
 	char at[PATH_MAX], upper[sizeof(m.upper)] = "";
@@ -140,13 +141,18 @@ void medium_read(FILE *mountinfo, const char *path, struct medium *ret)
 	for (int i = 0; i < OVERLAYS; i++) {
 		read_mount(mountinfo, at, &m);
 		m.kind = kind_of(m.type);
-		if (m.kind != MEDIUM_UNSEEN || !*m.upper)
+		if (m.kind != MEDIUM_UNSEEN || !*m.upper || !seen(m.upper))
 			break;
 		snprintf(upper, sizeof(upper), "%s", m.upper);
 		snprintf(at, sizeof(at), "%s", m.upper);
 	}
 	memcpy(m.upper, upper, sizeof(upper));
 	*ret = m;
+}
+
+static bool is_there(const char *path)
+{
+	return !access(path, F_OK);
 }
 
 /* The directory of @path, or what it will be made in; no links in it. */
@@ -215,7 +221,7 @@ enum err medium_check(const char *path, void (*warn)(const char *text),
 		return OK; /* to make it, or to open it, will say more */
 	mounts = fopen("/proc/self/mountinfo", "re");
 	if (mounts) {
-		medium_read(mounts, dir, &m);
+		medium_read(mounts, dir, is_there, &m);
 		fclose(mounts);
 	}
 	if (m.kind != MEDIUM_DISK)

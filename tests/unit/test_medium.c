@@ -29,6 +29,17 @@ static const char container[] =
 	"901 900 8:1 /volumes/x /var/lib/mqonce rw - ext4 /dev/sda1 rw\n"
 	"a line cut off\n";
 
+/* A jail, its root in memory, with one folder of an overlay bound into it. */
+static const char jail[] =
+	"70 1 0:30 / / ro - tmpfs tmpfs rw\n"
+	"71 70 0:16 /srv/mqonce /srv/mqonce rw - overlay overlayfs:/overlay "
+	"rw,lowerdir=/,upperdir=/not/seen,workdir=/overlay/work\n";
+
+static bool seen(const char *path)
+{
+	return strcmp(path, "/not/seen") != 0;
+}
+
 static const struct row {
 	const char *mounts, *path, *type, *upper;
 	enum medium_kind kind;
@@ -47,6 +58,7 @@ static const struct row {
 	{ pi, "/data/store", "f2fs", "", MEDIUM_DISK },
 	{ container, "/srv", "overlay", "/docker/diff", MEDIUM_UNSEEN },
 	{ container, "/var/lib/mqonce", "ext4", "", MEDIUM_DISK },
+	{ jail, "/srv/mqonce", "overlay", "", MEDIUM_UNSEEN },
 	{ "", "/x", "", "", MEDIUM_DISK },
 };
 
@@ -60,7 +72,7 @@ static void a_directory_is_judged_by_the_mount_that_is_seen(void **s UNUSED)
 		struct medium m;
 
 		assert_non_null(f);
-		medium_read(f, r->path, &m);
+		medium_read(f, r->path, seen, &m);
 		fclose(f);
 		assert_string_equal(m.type, r->type);
 		assert_string_equal(m.upper, r->upper);
