@@ -382,7 +382,7 @@ endef
 DEB_ARCH	?= $(shell dpkg --print-architecture)
 DEB_TREE	:= build/deb/$(DEB_ARCH)/$(PROG)-$(VERSION)
 deb:				## a Debian package in build/deb: DEB_ARCH=, BOARD=
-	$(Q)sh tests/support/packages.sh debhelper dpkg-dev fakeroot
+	$(Q)sh tests/support/packages.sh build-essential debhelper fakeroot
 	$(Q)rm -rf $(DEB_TREE) && mkdir -p $(DEB_TREE)
 	$(Q)tar -c --exclude=./build --exclude=./.git . | tar -x -C $(DEB_TREE)
 	$(Q)cp -r board/debian $(DEB_TREE)/debian && \
