@@ -32,10 +32,13 @@ MUST_CHECK enum err marker_find(struct store *st, const struct hash_key *key,
 				int64_t now_ms, int64_t ttl_ms,
 				struct marker *ret_m, bool *ret_found);
 
-/* Writes one that did not exist or is older than @ttl_ms; else ERR_GONE. */
+/*
+ * Writes one that did not exist or is older than @ttl_ms; else ERR_GONE.
+ * *ret_more: how many more rows there are, 1 or 0.
+ */
 MUST_CHECK enum err marker_put(struct store *st, const struct hash_key *key,
 			       const struct marker *m, int64_t now_ms,
-			       int64_t ttl_ms);
+			       int64_t ttl_ms, int64_t *ret_more);
 
 typedef enum err marker_row_fn(void *arg, int generation,
 			       const struct marker *m);

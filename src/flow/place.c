@@ -68,10 +68,11 @@ enum err put_marker(struct batch *b, const struct work *w, int state)
 	 * must not find the marker that had expired.
 	 */
 	int64_t ttl_ms = is_delivery(w) ? g->config->ttl_ms : 0;
-	enum err e = marker_put(b->store, &w->p.who.key, &m, b->now_ms, ttl_ms);
+	int64_t more = 0;
+	enum err e = marker_put(b->store, &w->p.who.key, &m, b->now_ms, ttl_ms,
+				&more);
 
-	if (!e)
-		w->group->change.counters.markers++;
+	w->group->change.counters.markers += more;
 	return e;
 }
 

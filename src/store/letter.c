@@ -355,7 +355,7 @@ static enum err find_scope(struct store *st, int64_t id, struct scope *ret_s)
 static enum err leave_marker(struct store *st, const struct scope *s,
 			     int64_t now_ms)
 {
-	static const struct counters one = { .markers = 1 };
+	struct counters more = { 0 };
 	struct marker m;
 	bool found = false;
 	enum err e;
@@ -365,8 +365,9 @@ static enum err leave_marker(struct store *st, const struct scope *s,
 	e = marker_find(st, &s->key, now_ms, s->ttl_ms, &m, &found);
 	if (e || found)
 		return e;
-	e = marker_put(st, &s->key, &s->marker, now_ms, s->ttl_ms);
-	return e ? e : counter_add(st, s->group_no, &one);
+	e = marker_put(st, &s->key, &s->marker, now_ms, s->ttl_ms,
+		       &more.markers);
+	return e ? e : counter_add(st, s->group_no, &more);
 }
 
 static enum err drop_items(struct store *st, int64_t id)

@@ -75,12 +75,23 @@ enum err marker_find(struct store *st, const struct hash_key *key,
 	return OK;
 }
 
-enum err marker_put(struct store *st, const struct hash_key *key,
-		    const struct marker *m, int64_t now_ms, int64_t ttl_ms)
+/* Whether an expired one will be written over: asked only where it can be. */
+static enum err is_replaced(struct store *st, const struct hash_key *key,
+			    int64_t expired_ms, bool *ret_replaced)
+{
+	const struct generation *g = &st->generation[0];
+	struct marker old;
+
+	*ret_replaced = false;
+	return g->opened_ms > expired_ms
+		       ? OK : find_in(st, g->no, key, &old, ret_replaced);
+}
+
+static enum err put(struct store *st, const struct hash_key *key,
+		    const struct marker *m, int64_t now_ms, int64_t expired_ms)
 {
 	int no = st->generation[0].no;
 	struct stmt *q AUTO_RESET = stmt_use(st, STMT_MARKER_PUT_0 + no);
-	int64_t expired_ms = now_ms - ttl_ms;
 
 	bind_key(q, 1, key);
 	bind_int(q, 2, (int64_t)m->fingerprint);
@@ -89,6 +100,21 @@ enum err marker_put(struct store *st, const struct hash_key *key,
 	bind_int(q, 5, (now_ms + 999) / 1000);
 	bind_int(q, 6, expired_ms < 0 ? -1 : expired_ms / 1000);
 	return stmt_exec_one(st, q);
+}
+
+enum err marker_put(struct store *st, const struct hash_key *key,
+		    const struct marker *m, int64_t now_ms, int64_t ttl_ms,
+		    int64_t *ret_more)
+{
+	int64_t expired_ms = now_ms - ttl_ms;
+	bool replaced;
+	enum err e = is_replaced(st, key, expired_ms, &replaced);
+
+	if (!e)
+		e = put(st, key, m, now_ms, expired_ms);
+	if (!e)
+		*ret_more = replaced ? 0 : 1;
+	return e;
 }
 
 enum err marker_list(struct store *st, const struct hash_key *key,

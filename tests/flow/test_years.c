@@ -59,6 +59,25 @@ a_ttl_raised_while_an_event_waits_does_not_stop_the_daemon(void **state)
 	assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"), 2);
 }
 
+/* An id that comes again each day, beside a group that remembers a month. */
+static void a_marker_that_takes_an_expired_ones_place_is_counted_once(
+	void **state)
+{
+	struct rig *r = *state;
+
+	for (int day = 0; day < 5; day++) {
+		rig_publish("t", "{\"id\":\"a\"}");
+		rig_drain(r);
+		rig_retry_after(r, 24 * HOUR_MS);
+	}
+	rig_stop(r);
+	rig_start(r);
+	assert_int_equal(rig_int(r, "SELECT count(*) FROM effect"), 5);
+	assert_int_equal(rig_int(r, "SELECT count(*) FROM once_marker"), 1);
+	assert_int_equal(rig_int(r, "SELECT sum(markers) FROM once_counter"),
+			 1);
+}
+
 static int setup_fts(void **state)
 {
 	*state =
@@ -198,6 +217,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			a_ttl_raised_while_an_event_waits_does_not_stop_the_daemon,
+			setup_plain, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_marker_that_takes_an_expired_ones_place_is_counted_once,
 			setup_plain, teardown),
 		cmocka_unit_test_setup_teardown(fts5_works_in_a_handler,
 						setup_fts, teardown),
