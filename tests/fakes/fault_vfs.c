@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pass_vfs.h"
+
 #define VFS_NAME "fault"
 
 struct fault_file {
-	sqlite3_file base; /* must be first */
-	const char *name;  /* SQLite keeps it while the file is open */
-	sqlite3_io_methods methods;
-	sqlite3_file *real; /* behind this struct */
+	struct pass_file pass; /* must be first */
+	const char *name;      /* SQLite keeps it while the file is open */
 };
 
 struct fault {
@@ -33,6 +33,7 @@ static struct {
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static sqlite3_vfs *real_vfs, vfs;
+static sqlite3_io_methods methods;
 
 /* What SQLite's layer for Unix makes of it: unixWrite(), unixOpen() ... */
 static int code_of(enum fault_op op, int err_no)
@@ -98,14 +99,6 @@ static struct fault_file *file_of(sqlite3_file *f)
 	return (struct fault_file *)f;
 }
 
-#define REAL(f)		     (file_of(f)->real)
-#define PASS(f, method, ...) REAL(f)->pMethods->method(REAL(f), ##__VA_ARGS__)
-
-static int x_close(sqlite3_file *f)
-{
-	return PASS(f, xClose);
-}
-
 static int x_read(sqlite3_file *f, void *buf, int n, sqlite3_int64 at)
 {
 	int rc = judge(FAULT_READ);
@@ -138,25 +131,6 @@ static int x_sync(sqlite3_file *f, int flags)
 	return rc;
 }
 
-static int x_size(sqlite3_file *f, sqlite3_int64 *n)
-{
-	return PASS(f, xFileSize, n);
-}
-
-static int x_lock(sqlite3_file *f, int l)
-{
-	return PASS(f, xLock, l);
-}
-static int x_unlock(sqlite3_file *f, int l)
-{
-	return PASS(f, xUnlock, l);
-}
-
-static int x_reserved(sqlite3_file *f, int *ret)
-{
-	return PASS(f, xCheckReservedLock, ret);
-}
-
 static int x_control(sqlite3_file *f, int op, void *arg)
 {
 	if (op == SQLITE_FCNTL_LAST_ERRNO && state.last_errno) {
@@ -164,15 +138,6 @@ static int x_control(sqlite3_file *f, int op, void *arg)
 		return SQLITE_OK;
 	}
 	return PASS(f, xFileControl, op, arg);
-}
-
-static int x_sector(sqlite3_file *f)
-{
-	return PASS(f, xSectorSize);
-}
-static int x_traits(sqlite3_file *f)
-{
-	return PASS(f, xDeviceCharacteristics);
 }
 
 static int x_shm_map(sqlite3_file *f, int page, int size, int extend,
@@ -193,66 +158,16 @@ static int x_shm_lock(sqlite3_file *f, int at, int n, int flags)
 	return rc ? rc : PASS(f, xShmLock, at, n, flags);
 }
 
-static void x_shm_barrier(sqlite3_file *f)
-{
-	PASS(f, xShmBarrier);
-}
-static int x_shm_unmap(sqlite3_file *f, int del)
-{
-	return PASS(f, xShmUnmap, del);
-}
-
-static int x_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
-{
-	return PASS(f, xFetch, at, n, ret);
-}
-
-static int x_unfetch(sqlite3_file *f, sqlite3_int64 at, void *p)
-{
-	return PASS(f, xUnfetch, at, p);
-}
-
-static const sqlite3_io_methods methods = {
-	.iVersion = 3,
-	.xClose = x_close,
-	.xRead = x_read,
-	.xWrite = x_write,
-	.xTruncate = x_truncate,
-	.xSync = x_sync,
-	.xFileSize = x_size,
-	.xLock = x_lock,
-	.xUnlock = x_unlock,
-	.xCheckReservedLock = x_reserved,
-	.xFileControl = x_control,
-	.xSectorSize = x_sector,
-	.xDeviceCharacteristics = x_traits,
-	.xShmMap = x_shm_map,
-	.xShmLock = x_shm_lock,
-	.xShmBarrier = x_shm_barrier,
-	.xShmUnmap = x_shm_unmap,
-	.xFetch = x_fetch,
-	.xUnfetch = x_unfetch,
-};
-
 static int x_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags,
 		  int *ret_flags)
 {
-	struct fault_file *ff = file_of(f);
 	int rc = judge(FAULT_OPEN);
 
 	(void)v;
 	f->pMethods = NULL;
-	if (rc)
-		return rc;
-	ff->name = name;
-	ff->real = (sqlite3_file *)(ff + 1);
-	rc = real_vfs->xOpen(real_vfs, name, ff->real, flags, ret_flags);
-	if (!ff->real->pMethods)
-		return rc;
-	ff->methods = methods;
-	ff->methods.iVersion = ff->real->pMethods->iVersion;
-	f->pMethods = &ff->methods;
-	return rc;
+	file_of(f)->name = name;
+	return rc ? rc : pass_open(real_vfs, name, f, sizeof(struct fault_file),
+				   &methods, flags, ret_flags);
 }
 
 static int x_delete(sqlite3_vfs *v, const char *name, int sync_directory)
@@ -263,10 +178,23 @@ static int x_delete(sqlite3_vfs *v, const char *name, int sync_directory)
 	return rc ? rc : real_vfs->xDelete(real_vfs, name, sync_directory);
 }
 
+static void set_methods(void)
+{
+	methods = pass_methods;
+	methods.xRead = x_read;
+	methods.xWrite = x_write;
+	methods.xTruncate = x_truncate;
+	methods.xSync = x_sync;
+	methods.xFileControl = x_control;
+	methods.xShmMap = x_shm_map;
+	methods.xShmLock = x_shm_lock;
+}
+
 void fault_vfs_install(void)
 {
 	if (real_vfs)
 		return;
+	set_methods();
 	real_vfs = sqlite3_vfs_find(NULL);
 	vfs = *real_vfs; /* all else goes to the real one's functions */
 	vfs.zName = VFS_NAME;

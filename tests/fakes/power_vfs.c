@@ -5,25 +5,22 @@
 
 #include "../support/host.h"
 #include "fake_clock.h"
+#include "pass_vfs.h"
 #include "power_internal.h"
 
 struct vfs_file {
-	sqlite3_file base; /* must be first */
-	sqlite3_io_methods methods;
+	struct pass_file pass;	  /* must be first */
 	struct power_file *model; /* NULL: not watched */
 	bool syncs_directory;	  /* with its first sync, as unixSync() does */
-	sqlite3_file *real;	  /* behind this struct */
 };
 
 static sqlite3_vfs *real_vfs, vfs;
+static sqlite3_io_methods methods;
 
 static struct vfs_file *file_of(sqlite3_file *f)
 {
 	return (struct vfs_file *)f;
 }
-
-#define REAL(f)		     (file_of(f)->real)
-#define PASS(f, method, ...) REAL(f)->pMethods->method(REAL(f), ##__VA_ARGS__)
 
 static void vfs_sector(void *file, int64_t at, uint8_t *ret_sector)
 {
@@ -36,11 +33,6 @@ static int64_t size_of(sqlite3_file *f)
 
 	must(!PASS(f, xFileSize, &n), "power: no size");
 	return n;
-}
-
-static int x_close(sqlite3_file *f)
-{
-	return PASS(f, xClose);
 }
 
 static int x_read(sqlite3_file *f, void *buf, int n, sqlite3_int64 at)
@@ -108,41 +100,6 @@ static int x_sync(sqlite3_file *f, int flags)
 	return SQLITE_OK;
 }
 
-static int x_size(sqlite3_file *f, sqlite3_int64 *n)
-{
-	return PASS(f, xFileSize, n);
-}
-
-static int x_lock(sqlite3_file *f, int l)
-{
-	return PASS(f, xLock, l);
-}
-
-static int x_unlock(sqlite3_file *f, int l)
-{
-	return PASS(f, xUnlock, l);
-}
-
-static int x_reserved(sqlite3_file *f, int *ret)
-{
-	return PASS(f, xCheckReservedLock, ret);
-}
-
-static int x_control(sqlite3_file *f, int op, void *arg)
-{
-	return PASS(f, xFileControl, op, arg);
-}
-
-static int x_sector(sqlite3_file *f)
-{
-	return PASS(f, xSectorSize);
-}
-
-static int x_traits(sqlite3_file *f)
-{
-	return PASS(f, xDeviceCharacteristics);
-}
-
 static int x_shm_map(sqlite3_file *f, int page, int size, int extend,
 		     void volatile **ret)
 {
@@ -151,58 +108,16 @@ static int x_shm_map(sqlite3_file *f, int page, int size, int extend,
 	return rc ? rc : PASS(f, xShmMap, page, size, extend, ret);
 }
 
-static int x_shm_lock(sqlite3_file *f, int at, int n, int flags)
-{
-	return PASS(f, xShmLock, at, n, flags);
-}
-
-static void x_shm_barrier(sqlite3_file *f)
-{
-	PASS(f, xShmBarrier);
-}
-
 static int x_shm_unmap(sqlite3_file *f, int del)
 {
 	return PASS(f, xShmUnmap, del && !power_is_dead());
 }
 
-static int x_fetch(sqlite3_file *f, sqlite3_int64 at, int n, void **ret)
-{
-	return PASS(f, xFetch, at, n, ret);
-}
-
-static int x_unfetch(sqlite3_file *f, sqlite3_int64 at, void *p)
-{
-	return PASS(f, xUnfetch, at, p);
-}
-
-static const sqlite3_io_methods methods = {
-	.iVersion = 3,
-	.xClose = x_close,
-	.xRead = x_read,
-	.xWrite = x_write,
-	.xTruncate = x_truncate,
-	.xSync = x_sync,
-	.xFileSize = x_size,
-	.xLock = x_lock,
-	.xUnlock = x_unlock,
-	.xCheckReservedLock = x_reserved,
-	.xFileControl = x_control,
-	.xSectorSize = x_sector,
-	.xDeviceCharacteristics = x_traits,
-	.xShmMap = x_shm_map,
-	.xShmLock = x_shm_lock,
-	.xShmBarrier = x_shm_barrier,
-	.xShmUnmap = x_shm_unmap,
-	.xFetch = x_fetch,
-	.xUnfetch = x_unfetch,
-};
-
 static void watch(struct vfs_file *ff, const char *name, bool made, int flags)
 {
 	ff->model = power_file(name);
 	if (!ff->model)
-		ff->model = power_file_add(name, made, size_of(&ff->base));
+		ff->model = power_file_add(name, made, size_of(&ff->pass.base));
 	/* Whether it was there or not: somebody may have died in between. */
 	ff->syncs_directory = (flags & SQLITE_OPEN_CREATE) &&
 			      (flags & (SQLITE_OPEN_WAL |
@@ -221,13 +136,8 @@ static int x_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags,
 	f->pMethods = NULL;
 	if (rc)
 		return SQLITE_CANTOPEN;
-	ff->real = (sqlite3_file *)(ff + 1);
-	rc = real_vfs->xOpen(real_vfs, name, ff->real, flags, ret_flags);
-	if (!ff->real->pMethods)
-		return rc;
-	ff->methods = methods;
-	ff->methods.iVersion = ff->real->pMethods->iVersion;
-	f->pMethods = &ff->methods;
+	rc = pass_open(real_vfs, name, f, sizeof(*ff), &methods, flags,
+		       ret_flags);
 	ff->model = NULL;
 	ff->syncs_directory = false;
 	if (!rc)
@@ -264,8 +174,20 @@ static int x_time(sqlite3_vfs *v, sqlite3_int64 *ret_ms)
 	return SQLITE_OK;
 }
 
+static void set_methods(void)
+{
+	methods = pass_methods;
+	methods.xRead = x_read;
+	methods.xWrite = x_write;
+	methods.xTruncate = x_truncate;
+	methods.xSync = x_sync;
+	methods.xShmMap = x_shm_map;
+	methods.xShmUnmap = x_shm_unmap;
+}
+
 void power_install(void)
 {
+	set_methods();
 	sqlite3_config(SQLITE_CONFIG_STMTJRNL_SPILL, -1);
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 1);
 	sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);

@@ -60,9 +60,18 @@ static inline void mend(void)
 		     10000);
 }
 
+/* @D in @args is the directory. */
+static inline int run(const char *args)
+{
+	char text[512];
+
+	gateway_expand(g, args, text, sizeof(text));
+	return gateway_command(g, out, sizeof(out), text);
+}
+
 static inline void says(const char *args, int status, const char *words)
 {
-	int s = gateway_command(g, out, sizeof(out), args);
+	int s = run(args);
 
 	if (s != status || !strstr(out, words))
 		fail_msg("%s: status %d, \"%s\"", args, s, out);

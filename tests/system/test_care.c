@@ -10,39 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../support/gateway_steps.h"
 #include "../support/switched.h"
-#include "../support/test.h"
-
-static struct gateway *g;
-static char out[1 << 20];
 
 static int setup(void **state UNUSED)
 {
 	g = switched_new();
 	return 0;
-}
-
-static int teardown(void **state UNUSED)
-{
-	gateway_free(g);
-	return 0;
-}
-
-static void publish(const char *payload)
-{
-	gateway_publish(g, "t", &payload, 1);
-}
-
-/* @D in @args is the directory. */
-static void says(const char *args, int status, const char *words)
-{
-	char text[512];
-	int s;
-
-	gateway_expand(g, args, text, sizeof(text));
-	s = gateway_command(g, out, sizeof(out), text);
-	if (s != status || !strstr(out, words))
-		fail_msg("%s: status %d, \"%s\"", text, s, out);
 }
 
 static void down(void)

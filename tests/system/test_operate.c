@@ -1,4 +1,5 @@
 /* Operators at work while events flow, and clients that mean no good. */
+#include "../support/gateway_steps.h"
 #include "../support/switched.h"
 
 #include <fcntl.h>
@@ -11,39 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../support/test.h"
-
-static struct gateway *g;
-static char out[1 << 20];
 
 static int setup(void **state UNUSED)
 {
 	g = switched_new();
 	return 0;
-}
-
-static int teardown(void **state UNUSED)
-{
-	gateway_free(g);
-	return 0;
-}
-
-static void publish(const char *payload)
-{
-	gateway_publish(g, "t", &payload, 1);
-}
-
-static int run(const char *args)
-{
-	return gateway_command(g, out, sizeof(out), args);
-}
-
-static void says(const char *args, int status, const char *words)
-{
-	int s = run(args);
-
-	if (s != status || !strstr(out, words))
-		fail_msg("%s: status %d, \"%s\"", args, s, out);
 }
 
 /* The whole way of a letter: with the daemon up, then down. */
