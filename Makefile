@@ -66,7 +66,10 @@ LIBS		 = $(eval LIBS := $(DEPS_LIBS) $(if \
 NOT_BUILT	:= $(addprefix src/link/,$(if $(filter 0,$(TLS)),tls.c tls_words.c,tls_none.c))
 SRC		:= $(filter-out src/main.c $(NOT_BUILT),$(wildcard src/*/*.c))
 SQL		:= $(sort $(wildcard schema/[0-9]*.sql))
-EXAMPLE		:= board/common/mqonce.conf board/common/schema/seats.sql \
+# A board may have lines of its own in the example.
+BOARD_CONF	:= $(wildcard board/$(BOARD)/mqonce.conf)
+CONF		:= $(if $(BOARD_CONF),$(B)/gen/mqonce.conf,board/common/mqonce.conf)
+EXAMPLE		:= $(CONF) board/common/schema/seats.sql \
 		   board/common/handlers/seats.sql
 GEN		:= $(B)/gen/migrations.o $(B)/gen/verify.o $(B)/gen/example.o \
 		   $(B)/gen/commit.o
@@ -155,6 +158,11 @@ $(B)/gen/example.c: $(EXAMPLE) schema/example.awk
 	$(call say,GEN,$@)
 	@mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f schema/example.awk $(EXAMPLE) > $@
+
+$(B)/gen/mqonce.conf: board/common/conf.awk $(BOARD_CONF) board/common/mqonce.conf
+	$(call say,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f $^ > $@
 
 $(B)/gen/commit.c: FORCE
 	@mkdir -p $(@D)
@@ -310,7 +318,7 @@ mutants:			## takes each rule out once; a test must go red
 lint: headers $(B)/$(PROG)	## layers, foreign headers, SQL in its place, manual
 	$(Q)awk -f tests/lint/layers.awk $$(find src include -name '*.[ch]')
 	$(Q)sh tests/lint/manual.sh $(B)/$(PROG)
-	$(Q)sh tests/lint/packages.sh
+	$(Q)sh tests/lint/packages.sh $(B)/$(PROG)
 manual: $(B)/$(PROG)		## bring the manual in line with the program
 	$(Q)sh tests/lint/manual.sh $(B)/$(PROG) write
 headers:
@@ -331,14 +339,14 @@ $(B)/man/%: board/common/man/% board/common/man/built.sh
 	@mkdir -p $(@D)
 	$(Q)sh board/common/man/built.sh $< > $@
 
-install: $(B)/$(PROG) $(B)/man/mqonce.8 $(B)/man/mqonce.conf.5	## into DESTDIR
+install: $(B)/$(PROG) $(B)/man/mqonce.8 $(B)/man/mqonce.conf.5 $(CONF) ## into DESTDIR
 	install -D -m 755 $(B)/$(PROG) $(DESTDIR)$(SBINDIR)/$(PROG)
 	install -D -m 644 $(B)/man/mqonce.8 $(DESTDIR)$(MANDIR)/man8/mqonce.8
 	install -D -m 644 $(B)/man/mqonce.conf.5 \
 		$(DESTDIR)$(MANDIR)/man5/mqonce.conf.5
 	install -D -m 644 board/common/completion/mqonce \
 		$(DESTDIR)$(COMPDIR)/mqonce
-	install -D -m 644 board/common/mqonce.conf \
+	install -D -m 644 $(CONF) \
 		$(DESTDIR)$(SYSCONFDIR)/mqonce/mqonce.conf.example
 	install -D -m 644 NOTICE $(DESTDIR)$(DOCDIR)/NOTICE
 	$(if $(BOARD),$(install_licences))

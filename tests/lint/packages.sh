@@ -50,4 +50,14 @@ reads board/openwrt/mqonce/Makefile "TOPDIR=build/empty" \
 	"INCLUDE_DIR=build/empty"
 reads board/buildroot/package/mqonce/mqonce.mk BR2_EXTERNAL_MQONCE_PATH=.
 reads board/buildroot/external.mk BR2_EXTERNAL_MQONCE_PATH=board/buildroot
+
+# What a board's program writes with `init` is read by it.
+for f in board/*/mqonce.conf; do
+	awk -f board/common/conf.awk "$f" board/common/mqonce.conf \
+		>build/empty/mqonce.conf || bad "$f"
+	"$1" check --print -c build/empty/mqonce.conf >/dev/null || bad "$f"
+	[ "$f" = board/common/mqonce.conf ] ||
+		! cmp -s build/empty/mqonce.conf board/common/mqonce.conf ||
+		bad "$f: changes nothing"
+done
 exit $failed
