@@ -11,6 +11,7 @@ if [ "${1-}" = run ] || [ -n "${SANDBOX_CALLS-}" ]; then
 		[ "$conf" = next ] && conf=$a
 		[ "$a" = -c ] && conf=next
 	done
+	[ -r "$conf" ] || exec "$MQONCE_PLAIN" "$@"	# it will say so
 	store=$(sed -n 's/^path = //p' "$conf")
 	SANDBOX_RW=${store%/*}
 	export SANDBOX_RW
