@@ -99,7 +99,7 @@ say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash sim soak lint headers demo bench \
 	packages deps size dist test-board test-boards reproducible deb test-deb \
-	test-sandbox manual install clean help format tidy cover corpus fuzz \
+	image test-image test-sandbox manual install clean help format tidy cover corpus fuzz \
 	fuzzers mutants test-brokers valgrind FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -400,6 +400,14 @@ deb:				## a Debian package in build/deb: DEB_ARCH=, BOARD=
 test-deb:			## install, upgrade, remove the package in a small Debian: as root
 	$(Q)sh tests/support/packages.sh debootstrap lintian
 	$(Q)sh tests/boards/deb.sh
+
+IMAGE		:= build/image
+image:				## kernel, initrd and disks of a virtual machine in build/image
+	$(Q)sh tests/support/packages.sh qemu-user-static e2fsprogs cpio kmod
+	$(Q)rm -rf $(IMAGE)/root
+	$(Q)$(MAKE) BOARD=qemu-arm64 INIT=sysv DESTDIR=$(abspath $(IMAGE)/root) \
+		install
+	$(Q)sh board/qemu-arm64/image.sh $(IMAGE)
 
 SANDBOX		:= $(B)/tests/boards/sandbox
 $(SANDBOX): tests/boards/sandbox.c $(B)/flags
