@@ -409,6 +409,16 @@ image:				## kernel, initrd and disks of a virtual machine in build/image
 		install
 	$(Q)sh board/qemu-arm64/image.sh $(IMAGE)
 
+POWER_CUTS	:= $(B)/tests/boards/power
+POWER_OBJ	:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/boards/power_*.c))
+$(POWER_CUTS): FIRST = $(POWER_OBJ)
+$(POWER_CUTS): $(POWER_OBJ)
+test-image: $(POWER_CUTS) $(B)/$(PROG)	## the demo in the virtual machine, and 20 power cuts: SEED=n
+	$(Q)sh tests/support/packages.sh qemu-system-arm e2fsprogs
+	$(Q)[ -e $(IMAGE)/data.img ] || $(MAKE) image
+	$(Q)sh tests/boards/image.sh $(IMAGE) build/demo
+	$(Q)MQONCE=$(B)/$(PROG) $(POWER_CUTS) $(IMAGE) build/power
+
 SANDBOX		:= $(B)/tests/boards/sandbox
 $(SANDBOX): tests/boards/sandbox.c $(B)/flags
 	$(call say,LD,$@)
