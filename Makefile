@@ -415,7 +415,7 @@ $(POWER_CUTS): FIRST = $(POWER_OBJ)
 $(POWER_CUTS): $(POWER_OBJ)
 test-image: $(POWER_CUTS) $(B)/$(PROG)	## the demo in the virtual machine, and 20 power cuts: SEED=n
 	$(Q)sh tests/support/packages.sh qemu-system-arm e2fsprogs
-	$(Q)[ -e $(IMAGE)/data.img ] || $(MAKE) image
+	$(Q)$(MAKE) image
 	$(Q)sh tests/boards/image.sh $(IMAGE) build/demo
 	$(Q)MQONCE=$(B)/$(PROG) $(POWER_CUTS) $(IMAGE) build/power
 

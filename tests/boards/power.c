@@ -24,7 +24,11 @@
 #define DRAIN_MS   120000
 #define BURST	   8 /* events at a time, most */
 #define PATH	   512
-#define QUEUE	   "max_queued_messages 1000000\nmax_queued_bytes 0\n"
+
+/* As another user than ours, mosquitto would not end when we do. */
+#define BROKER                                                                 \
+	"allow_anonymous true\nuser root\n"                                    \
+	"max_queued_messages 1000000\nmax_queued_bytes 0\n"
 
 struct bench {
 	const char *dir, *image;
@@ -39,6 +43,7 @@ struct bench {
 	unsigned unanswered; /* of those and their copies, by the broker */
 	unsigned boots, boot_ms[CUTS + 2];
 	unsigned cuts_in_boot, cuts_in_load, cached, lost;
+	unsigned cuts_between; /* a commit and its PUBACK */
 };
 
 static void on_publish(struct mosquitto *m UNUSED, void *arg, int mid UNUSED)
@@ -115,8 +120,8 @@ static void start_world(struct bench *b)
 	char image[PATH], socket[PATH];
 	int port = port_reserve();
 
-	file_put(b->dir, "mosquitto.conf",
-		 "listener %d 127.0.0.1\nallow_anonymous true\n" QUEUE, port);
+	file_put(b->dir, "mosquitto.conf", "listener %d 127.0.0.1\n" BROKER,
+		 port);
 	must(mosquitto_start(b->dir, port, &b->broker), "no broker");
 	b->tap = tap_start(port);
 	make_disks(b);
@@ -187,10 +192,10 @@ static void power_off(struct bench *b)
 	b->cached += loss.cached;
 	b->lost += loss.lost;
 	printf("cut in %s after %4.1f s: %u of %u unflushed sectors lost,"
-	       " %u events acknowledged",
+	       " %u events acknowledged\n",
 	       in_load ? "load" : "boot", (double)after_ms / 1000, loss.lost,
 	       loss.cached, tap_count(b->tap));
-	printf(", %u in the store\n", oracle_check(b->dir, b->tap));
+	b->cuts_between += oracle_check(b->dir, b->tap) > tap_count(b->tap);
 }
 
 static void run_until(struct bench *b, int64_t end)
@@ -240,13 +245,14 @@ static int by_size(const void *a, const void *b)
 static void tell(struct bench *b)
 {
 	qsort(b->boot_ms, b->boots, sizeof(*b->boot_ms), by_size);
-	printf("%u cuts in boot, %u in load; %u of %u unflushed sectors lost\n"
+	printf("%u cuts in boot, %u in load, %u before the PUBACK of a commit\n"
+	       "%u of %u unflushed sectors lost\n"
 	       "%u events, %u PUBACKs; each event happened once\n"
 	       "%u boots to the subscription: %.1f s min, %.1f median, %.1f "
 	       "max\n",
-	       b->cuts_in_boot, b->cuts_in_load, b->lost, b->cached, b->events,
-	       tap_pubacks(b->tap), b->boots, b->boot_ms[0] / 1000.0,
-	       b->boot_ms[b->boots / 2] / 1000.0,
+	       b->cuts_in_boot, b->cuts_in_load, b->cuts_between, b->lost,
+	       b->cached, b->events, tap_pubacks(b->tap), b->boots,
+	       b->boot_ms[0] / 1000.0, b->boot_ms[b->boots / 2] / 1000.0,
 	       b->boot_ms[b->boots - 1] / 1000.0);
 }
 
