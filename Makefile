@@ -102,7 +102,8 @@ say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash sim soak lint headers demo bench \
 	packages deps size dist test-board test-boards reproducible deb debs test-deb \
-	test-sandbox manual install clean help format tidy cover corpus fuzz \
+	image test-image test-sandbox manual install clean help format tidy cover \
+	corpus fuzz \
 	fuzzers mutants test-brokers valgrind FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -417,6 +418,24 @@ debs:				## packages for this machine, arm64 and armhf, read by lintian
 test-deb:			## install, upgrade, remove the package in a small Debian: as root
 	$(Q)sh tests/support/packages.sh debootstrap lintian
 	$(Q)sh tests/boards/deb.sh
+
+IMAGE		:= build/image
+image:				## kernel, initrd and disks of a virtual machine in build/image
+	$(Q)sh tests/support/packages.sh qemu-user-static e2fsprogs cpio kmod
+	$(Q)rm -rf $(IMAGE)/root
+	$(Q)$(MAKE) BOARD=qemu-arm64 INIT=sysv DESTDIR=$(abspath $(IMAGE)/root) \
+		install
+	$(Q)sh board/qemu-arm64/image.sh $(IMAGE)
+
+POWER_CUTS	:= $(B)/tests/boards/power
+POWER_OBJ	:= $(patsubst %.c,$(B)/%.o,$(wildcard tests/boards/power_*.c))
+$(POWER_CUTS): FIRST = $(POWER_OBJ)
+$(POWER_CUTS): $(POWER_OBJ)
+test-image: $(POWER_CUTS) $(B)/$(PROG)	## the demo in the virtual machine, and 20 power cuts: SEED=n
+	$(Q)sh tests/support/packages.sh qemu-system-arm e2fsprogs
+	$(Q)$(MAKE) image
+	$(Q)sh tests/boards/image.sh $(IMAGE) build/demo
+	$(Q)MQONCE=$(B)/$(PROG) $(POWER_CUTS) $(IMAGE) build/power
 
 SANDBOX		:= $(B)/tests/boards/sandbox
 $(SANDBOX): tests/boards/sandbox.c $(B)/flags
