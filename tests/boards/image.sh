@@ -4,7 +4,7 @@
 set -eu
 
 image=$1 work=$2
-boot_s=40 demo_s=300 rss_kb=7168
+boot_s=40 demo_s=300
 rm -rf "$work"
 mkdir -p "$work/etc"
 
@@ -56,6 +56,9 @@ answer up $boot_s 'until mqonce status | grep -q ", connected"; do
 	sleep 0.2; done; echo up=$(cut -d " " -f 1 /proc/uptime)' >/dev/null
 took=$(($(date +%s) - began))
 [ $took -le $boot_s ] || die "the boot took $took s"
+# shellcheck disable=SC2016
+plain=$(answer plain 10 'echo plain=$(mqonce version | grep -c "no TLS")')
+rss_kb=$((plain ? 4096 : 7168))
 sleep 10	# idle
 # shellcheck disable=SC2016
 rss=$(answer rss 10 'echo rss=$(grep -E "^(VmRSS|RssAnon|RssFile)" \
