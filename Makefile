@@ -32,6 +32,8 @@ DEPS		?= $(or $(BOARD),host)
 DEPS_MK		:= build/deps/$(DEPS)/$(if $(filter 0,$(TLS)),plain,tls)/libs.mk
 DEPS_SYSTEM	:= sqlite3 libmosquitto $(if $(filter-out 0,$(TLS)),openssl) inih
 SYSTEM_LIBS	?=
+# libs.mk may name another compiler, made with a C library of its own.
+DEPS_CC		:= $(CC)
 ifndef SYSTEM_LIBS
 ifdef BOARD
 include $(DEPS_MK)
@@ -114,14 +116,17 @@ packages:
 	$(Q)sh tests/support/packages.sh
 
 # What the script is told of the compiler.
-deps_sh		 = CC='$(CC)' CROSS_COMPILE='$(CROSS_COMPILE)' \
-		   BOARD_CFLAGS='$(BOARD_CFLAGS)' \
+deps_sh		 = CC='$(DEPS_CC)' CROSS_COMPILE='$(CROSS_COMPILE)' \
+		   BOARD_CFLAGS='$(BOARD_CFLAGS)' LIBC='$(LIBC)' \
 		   OPENSSL_TARGET='$(OPENSSL_TARGET)' \
+		   BOARD_MK='$(BOARD_MK)' \
 		   TLS=$(TLS) sh board/common/deps.sh $(DEPS)
+BOARD_MK	:= $(filter board/%.mk,$(MAKEFILE_LIST))
+OWN_SRC		:= $(SQLITE_SRC)$(MOSQUITTO_SRC)$(OPENSSL_SRC)$(MUSL_SRC)
 deps:				## static libraries from Debian's sources, BOARD=x for a board
 	$(Q)$(if $(BOARD_PACKAGES),sh tests/support/packages.sh $(BOARD_PACKAGES))
 	$(Q)$(deps_sh)
-$(DEPS_MK):
+$(DEPS_MK): board/common/deps.sh $(BOARD_MK) $(if $(OWN_SRC),FORCE)
 	$(Q)$(if $(BOARD_PACKAGES),sh tests/support/packages.sh $(BOARD_PACKAGES))
 	$(Q)$(deps_sh)
 
@@ -175,11 +180,11 @@ $(B)/crash/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) -DCRASH_POINTS $(ALL_CFLAGS) -c -o $@ $<
 
-# Rebuild everything when the compiler or its flags change.
+# Rebuild everything when the compiler, its flags or a library change.
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)' | cmp -s - $@ || \
-		echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)' > $@
+	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
+flags		 = $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(DEPS_KEY)
 FORCE:
 
 $(FLOW): FIRST = $(FAKES)

@@ -2,6 +2,6 @@
 DEPS		?= qemu-s390x
 CROSS_COMPILE	:= s390x-linux-gnu-
 BOARD_PACKAGES	:= gcc-s390x-linux-gnu libc6-dev-s390x-cross
-BOARD_LDFLAGS	:= -static -s
 OPENSSL_TARGET	:= linux64-s390x
 QEMU		:= qemu-s390x-static
+include board/common/static.mk
