@@ -100,7 +100,7 @@ Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash sim soak lint headers demo bench \
-	packages deps size dist test-board test-boards reproducible deb test-deb \
+	packages deps size dist test-deps test-board test-boards reproducible deb test-deb \
 	test-sandbox manual install clean help format tidy cover corpus fuzz \
 	fuzzers mutants test-brokers valgrind FORCE
 .DELETE_ON_ERROR:
@@ -290,6 +290,9 @@ test-board: $(UNIT) $(FLOW) $(B)/$(PROG) $(B)/emulated	## the same for BOARD=x
 	$(Q)$(MAKE) BOARD= $(ON_HOST)
 	$(Q)for t in $(ON_HOST); do MQONCE=$(B)/emulated $$t || exit 1; done
 	$(Q)sh tests/boards/static.sh $(B)/$(PROG) $(QEMU)
+
+test-deps: deps			## where the libraries come from, and that the program says so
+	$(Q)sh tests/boards/deps.sh $(MAKE)
 
 size: $(if $(BOARD),$(B)/$(PROG))	## the programs of the boards against their budgets
 ifdef BOARD

@@ -12,6 +12,7 @@ TLS=${TLS:-1}
 kind=tls
 [ "$TLS" != 0 ] || kind=plain
 own_cc=$CC
+reached=0
 deps=build/deps
 obj=$deps/obj/$name
 out=$deps/$name
@@ -53,8 +54,13 @@ say() {
 # find_source PACKAGE OLDEST [OWN]: sets $src, and $version if it is known.
 find_source() {
 	src=${3:-$deps/src/$1}
-	[ -n "${3:-}" ] ||
-		sh board/common/fetch.sh "$(pwd)/$deps" "$1" "$2" || return 1
+	if [ -z "${3:-}" ] && [ ! -e "$src/.version" ]; then
+		# A mirror out of reach is waited for once only.
+		[ "$reached" != 2 ] || return 1
+		reached=0
+		sh board/common/fetch.sh "$(pwd)/$deps" "$1" "$2" || reached=$?
+		[ $reached = 0 ] || return 1
+	fi
 	version=$(sed 's/-[^-]*$//' "$src/.version" 2>/dev/null || true)
 }
 
