@@ -290,6 +290,7 @@ test-board: $(UNIT) $(FLOW) $(B)/$(PROG) $(B)/emulated	## the same for BOARD=x
 	$(Q)$(MAKE) BOARD= $(ON_HOST)
 	$(Q)for t in $(ON_HOST); do MQONCE=$(B)/emulated $$t || exit 1; done
 	$(Q)sh tests/boards/static.sh $(B)/$(PROG) $(QEMU)
+	$(Q)sh tests/boards/certificates.sh $(B)/$(PROG) $(QEMU)
 
 test-deps: deps			## where the libraries come from, and that the program says so
 	$(Q)sh tests/boards/deps.sh $(MAKE)
