@@ -283,7 +283,7 @@ BOARDS		:= generic-arm64 generic-armv7
 ON_HOST		:= $(addprefix build/host/tests/system/,test_gateway test_cli \
 		   test_cli_store test_operate)
 # Two at a time; what one says comes out when it has ended.
-run_two		 = printf '%s\n' $(1) | xargs -P 2 -I % sh -c 't=%; \
+run_two		 = printf '%s\n' $(1) | xargs -P 2 -I {} sh -c 't={}; \
 		   log=$(B)/$$(basename $$t).log; s=$$(date +%s); $(2) $$t \
 		   >$$log 2>&1; rc=$$?; s=$$(($$(date +%s) - s)); \
 		   { echo "== $$t: $$s s"; cat $$log; } | \
@@ -291,10 +291,10 @@ run_two		 = printf '%s\n' $(1) | xargs -P 2 -I % sh -c 't=%; \
 		   cat; fi; exit $$rc'
 test-boards:			## unit, flow and some system tests as arm64, armv7, s390x
 	$(Q)for b in $(BOARDS) qemu-s390x; do \
-		$(MAKE) BOARD=$$b test-board || exit 1; done
+		$(MAKE) -j2 BOARD=$$b test-board || exit 1; done
 test-board: $(UNIT) $(FLOW) $(B)/$(PROG) $(B)/emulated	## the same for BOARD=x
 	$(Q)sh tests/support/packages.sh qemu-user-static
-	$(Q)$(call run_two,$(UNIT) $(FLOW),$(QEMU))
+	$(Q)export MUTATIONS=40; $(call run_two,$(UNIT) $(FLOW),$(QEMU))
 	$(Q)$(MAKE) BOARD= TLS=1 $(ON_HOST)
 	$(Q)$(call run_two,$(ON_HOST),MQONCE=$(B)/emulated)
 	$(Q)sh tests/boards/static.sh $(B)/$(PROG) $(QEMU)
