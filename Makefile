@@ -294,7 +294,7 @@ test-boards:			## unit, flow and some system tests as arm64, armv7, s390x
 		$(MAKE) -j2 BOARD=$$b test-board || exit 1; done
 test-board: $(UNIT) $(FLOW) $(B)/$(PROG) $(B)/emulated	## the same for BOARD=x
 	$(Q)sh tests/support/packages.sh qemu-user-static
-	$(Q)export MUTATIONS=40; $(call run_two,$(UNIT) $(FLOW),$(QEMU))
+	$(Q)export MUTATIONS=150; $(call run_two,$(UNIT) $(FLOW),$(QEMU))
 	$(Q)$(if $(strip $(ON_HOST)),$(MAKE) BOARD= TLS=1 $(ON_HOST))
 	$(Q)$(if $(strip $(ON_HOST)),$(call run_two,$(ON_HOST),MQONCE=$(B)/emulated))
 	$(Q)sh tests/boards/static.sh $(B)/$(PROG) $(QEMU)
