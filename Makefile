@@ -32,6 +32,8 @@ DEPS		?= $(or $(BOARD),host)
 DEPS_MK		:= build/deps/$(DEPS)/$(if $(filter 0,$(TLS)),plain,tls)/libs.mk
 DEPS_SYSTEM	:= sqlite3 libmosquitto $(if $(filter-out 0,$(TLS)),openssl) inih
 SYSTEM_LIBS	?=
+# libs.mk may name another compiler, made with a C library of its own.
+DEPS_CC		:= $(CC)
 ifndef SYSTEM_LIBS
 ifdef BOARD
 include $(DEPS_MK)
@@ -101,9 +103,9 @@ Q		:= $(if $(V),,@)
 say		 = $(if $(V),,@printf '  %-7s %s\n' '$(1)' '$(2)')
 
 .PHONY: all test check unit flow system crash sim soak lint headers demo bench \
-	packages deps size dist test-board test-boards reproducible deb debs test-deb \
-	image test-image test-sandbox manual install clean help format tidy cover \
-	corpus fuzz \
+	packages deps size dist test-deps test-board test-boards reproducible deb \
+	debs test-deb image test-image test-sandbox manual install clean help \
+	format tidy cover corpus fuzz \
 	fuzzers mutants test-brokers valgrind FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -118,14 +120,17 @@ packages:
 	$(Q)sh tests/support/packages.sh
 
 # What the script is told of the compiler.
-deps_sh		 = CC='$(CC)' CROSS_COMPILE='$(CROSS_COMPILE)' \
-		   BOARD_CFLAGS='$(BOARD_CFLAGS)' \
+deps_sh		 = CC='$(DEPS_CC)' CROSS_COMPILE='$(CROSS_COMPILE)' \
+		   BOARD_CFLAGS='$(BOARD_CFLAGS)' LIBC='$(LIBC)' \
 		   OPENSSL_TARGET='$(OPENSSL_TARGET)' \
+		   BOARD_MK='$(BOARD_MK)' \
 		   TLS=$(TLS) sh board/common/deps.sh $(DEPS)
+BOARD_MK	:= $(filter board/%.mk,$(MAKEFILE_LIST))
+OWN_SRC		:= $(SQLITE_SRC)$(MOSQUITTO_SRC)$(OPENSSL_SRC)$(MUSL_SRC)
 deps:				## static libraries from Debian's sources, BOARD=x for a board
 	$(Q)$(if $(BOARD_PACKAGES),sh tests/support/packages.sh $(BOARD_PACKAGES))
 	$(Q)$(deps_sh)
-$(DEPS_MK):
+$(DEPS_MK): board/common/deps.sh $(BOARD_MK) $(if $(OWN_SRC),FORCE)
 	$(Q)$(if $(BOARD_PACKAGES),sh tests/support/packages.sh $(BOARD_PACKAGES))
 	$(Q)$(deps_sh)
 
@@ -184,11 +189,11 @@ $(B)/crash/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CPPFLAGS) -DCRASH_POINTS $(ALL_CFLAGS) -c -o $@ $<
 
-# Rebuild everything when the compiler or its flags change.
+# Rebuild everything when the compiler, its flags or a library change.
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)' | cmp -s - $@ || \
-		echo '$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS)' > $@
+	@echo '$(flags)' | cmp -s - $@ || echo '$(flags)' > $@
+flags		 = $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(DEPS_KEY)
 FORCE:
 
 $(FLOW): FIRST = $(FAKES)
@@ -284,16 +289,28 @@ $(B)/emulated: FORCE
 # Under emulation, but for the broker: what the system tests run here is the
 # board's program, and they themselves are this machine's.
 BOARDS		:= generic-arm64 generic-armv7
-ON_HOST		:= build/host/tests/system/test_gateway
-test-boards:			## unit, flow and gateway tests as arm64, armv7, s390x
+ON_HOST		?= $(addprefix build/host/tests/system/,test_gateway \
+		   test_cli_store test_operate $(if $(filter 0,$(TLS)),,test_cli))
+# Two at a time; what one says comes out when it has ended.
+run_two		 = printf '%s\n' $(1) | xargs -P 2 -I {} sh -c 't={}; \
+		   log=$(B)/$$(basename $$t).log; s=$$(date +%s); $(2) $$t \
+		   >$$log 2>&1; rc=$$?; s=$$(($$(date +%s) - s)); \
+		   { echo "== $$t: $$s s"; cat $$log; } | \
+		   if [ $$rc = 0 ]; then grep -e "^==" -e FAILED -e PASSED; else \
+		   cat; fi; exit $$rc'
+test-boards:			## unit, flow and some system tests as arm64, armv7, s390x
 	$(Q)for b in $(BOARDS) qemu-s390x; do \
-		$(MAKE) BOARD=$$b test-board || exit 1; done
+		$(MAKE) -j2 BOARD=$$b test-board || exit 1; done
 test-board: $(UNIT) $(FLOW) $(B)/$(PROG) $(B)/emulated	## the same for BOARD=x
 	$(Q)sh tests/support/packages.sh qemu-user-static
-	$(Q)$(call run,$(UNIT) $(FLOW))
-	$(Q)$(MAKE) BOARD= $(ON_HOST)
-	$(Q)for t in $(ON_HOST); do MQONCE=$(B)/emulated $$t || exit 1; done
+	$(Q)export MUTATIONS=150; $(call run_two,$(UNIT) $(FLOW),$(QEMU))
+	$(Q)$(if $(strip $(ON_HOST)),$(MAKE) BOARD= TLS=1 $(ON_HOST))
+	$(Q)$(if $(strip $(ON_HOST)),$(call run_two,$(ON_HOST),MQONCE=$(B)/emulated))
 	$(Q)sh tests/boards/static.sh $(B)/$(PROG) $(QEMU)
+	$(Q)sh tests/boards/certificates.sh $(B)/$(PROG) $(QEMU)
+
+test-deps: deps			## where the libraries come from, and that the program says so
+	$(Q)sh tests/boards/deps.sh $(MAKE)
 
 size: $(if $(BOARD),$(B)/$(PROG))	## the programs of the boards against their budgets
 ifdef BOARD

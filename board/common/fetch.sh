@@ -2,18 +2,18 @@
 # fetch.sh DIR PACKAGE OLDEST: the Debian source package, of that version or a
 # later one, unpacked as DIR/src/PACKAGE.  Looks into the machine's own suite
 # first and then into newer ones, at the machine's own mirror; apt checks the
-# signatures.  Exit status 1: no suite has it, or none can be reached.
+# signatures.  Exit status 1: no suite has it; 2: none can be reached.
 set -eu
 
 dir=$1 package=$2 oldest=$3
 [ ! -e "$dir/src/$package/.version" ] || exit 0
-command -v apt-get >/dev/null && command -v dpkg-source >/dev/null || exit 1
+command -v apt-get >/dev/null && command -v dpkg-source >/dev/null || exit 2
 
 mirror=$(apt-get indextargets --format '$(REPO_URI) $(LABEL) $(CREATED_BY)' |
 	awk '$NF == "Packages" && $2 == "Debian" { print $1; exit }')
 own=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
-[ -n "$mirror" ] || exit 1
+[ -n "$mirror" ] || exit 2
 
 # in_suite SUITE COMMAND...: apt with an index of sources of its own.
 in_suite() {
@@ -38,8 +38,10 @@ open_suite() {
 }
 
 # Newest first, and an older one where the index is ahead of the mirror's files.
+status=2
 for suite in $own trixie forky sid; do
 	open_suite "$suite" || continue
+	status=1
 	for version in $(in_suite "$suite" apt-cache showsrc --only-source \
 		"$package" 2>/dev/null | awk '$1 == "Version:" { print $2 }' |
 		sort -rVu); do
@@ -58,4 +60,4 @@ for suite in $own trixie forky sid; do
 		exit 0
 	done
 done
-exit 1
+exit $status

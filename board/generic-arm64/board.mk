@@ -2,9 +2,9 @@
 DEPS		?= generic-arm64
 CROSS_COMPILE	:= aarch64-linux-gnu-
 BOARD_PACKAGES	:= gcc-aarch64-linux-gnu libc6-dev-arm64-cross
-BOARD_LDFLAGS	:= -static -s
 OPENSSL_TARGET	:= linux-aarch64
 QEMU		:= qemu-aarch64-static
 # The most the program may be, in bytes, with TLS and without.
-SIZE_TLS	:= 6000000
-SIZE_PLAIN	:= 2000000
+SIZE_TLS	:= 4500000
+SIZE_PLAIN	:= 1800000
+include board/common/static.mk

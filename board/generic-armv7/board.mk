@@ -5,8 +5,8 @@ CROSS_COMPILE	:= arm-linux-gnueabihf-
 BOARD_PACKAGES	:= gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
 BOARD_CFLAGS	:= -march=armv7-a+fp -mfloat-abi=hard -mthumb \
 		   -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64
-BOARD_LDFLAGS	:= -static -s
 OPENSSL_TARGET	:= linux-armv4
 QEMU		:= qemu-arm-static
-SIZE_TLS	:= 5000000
-SIZE_PLAIN	:= 1700000
+SIZE_TLS	:= 3200000
+SIZE_PLAIN	:= 1300000
+include board/common/static.mk

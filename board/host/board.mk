@@ -1,5 +1,5 @@
 # This machine, as one static binary.
-DEPS		?= host
-BOARD_LDFLAGS	:= -static -s
+DEPS		?= host-static
 SIZE_TLS	:= 7000000
 SIZE_PLAIN	:= 2300000
+include board/common/static.mk
