@@ -20,10 +20,10 @@ static const struct {
 	{ "nfs4", MEDIUM_NETWORK },   { "cifs", MEDIUM_NETWORK },
 	{ "smb3", MEDIUM_NETWORK },   { "9p", MEDIUM_NETWORK },
 	{ "afs", MEDIUM_NETWORK },    { "ceph", MEDIUM_NETWORK },
-	{ "fuseblk", MEDIUM_FUSE },   { "virtiofs", MEDIUM_FUSE },
-	{ "vfat", MEDIUM_FAT },	      { "msdos", MEDIUM_FAT },
-	{ "exfat", MEDIUM_FAT },      { "overlay", MEDIUM_UNSEEN },
-	{ "overlayfs", MEDIUM_UNSEEN },
+	{ "fuse", MEDIUM_FUSE },      { "fuseblk", MEDIUM_FUSE },
+	{ "virtiofs", MEDIUM_FUSE },  { "vfat", MEDIUM_FAT },
+	{ "msdos", MEDIUM_FAT },      { "exfat", MEDIUM_FAT },
+	{ "overlay", MEDIUM_UNSEEN }, { "overlayfs", MEDIUM_UNSEEN },
 };
 
 static const char *const faults[] = {
@@ -39,12 +39,13 @@ static const char *const faults[] = {
 			  "what it lies on is not known",
 };
 
+/* Of fuse.sshfs and the like, what stands before the dot counts. */
 static enum medium_kind kind_of(const char *type)
 {
-	if (!strncmp(type, "fuse.", 5))
-		return MEDIUM_FUSE;
+	size_t n = strcspn(type, ".");
+
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (!strcmp(type, known[i].type))
+		if (!strncmp(type, known[i].type, n) && !known[i].type[n])
 			return known[i].kind;
 	return MEDIUM_DISK;
 }

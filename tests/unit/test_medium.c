@@ -22,7 +22,9 @@ static const char pi[] =
 	"33 24 0:51 / /mnt/stick rw - fuseblk /dev/sda1 rw,user_id=0\n"
 	"34 24 0:52 / /mnt/far rw - fuse.sshfs far:/ rw\n"
 	"35 24 0:53 / /data rw - tmpfs tmpfs rw\n"
-	"36 35 179:3 / /data rw - f2fs /dev/mmcblk0p3 rw\n";
+	"36 35 179:3 / /data rw - f2fs /dev/mmcblk0p3 rw\n"
+	"37 24 0:54 / /mnt/plain rw - fuse none rw,user_id=0\n"
+	"38 24 0:55 / /mnt/ntfs rw - fuseblk.ntfs /dev/sdb1 rw\n";
 static const char container[] =
 	"900 1 0:99 / / rw - overlay overlay "
 	"rw,lowerdir=/l/A:/l/B,upperdir=/docker/diff,workdir=/docker/work\n"
@@ -55,6 +57,8 @@ static const struct row {
 	{ pi, "/mnt/the share/x", "nfs4", "", MEDIUM_NETWORK },
 	{ pi, "/mnt/stick", "fuseblk", "", MEDIUM_FUSE },
 	{ pi, "/mnt/far", "fuse.sshfs", "", MEDIUM_FUSE },
+	{ pi, "/mnt/plain", "fuse", "", MEDIUM_FUSE },
+	{ pi, "/mnt/ntfs", "fuseblk.ntfs", "", MEDIUM_FUSE },
 	{ pi, "/data/store", "f2fs", "", MEDIUM_DISK },
 	{ container, "/srv", "overlay", "/docker/diff", MEDIUM_UNSEEN },
 	{ container, "/var/lib/mqonce", "ext4", "", MEDIUM_DISK },
