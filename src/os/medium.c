@@ -186,10 +186,11 @@ static enum err check_map(const char *dir, const struct medium *m,
 	if (ftruncate(fd, 4096))
 		return OK;
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page != MAP_FAILED) {
+	if (page != MAP_FAILED)
 		munmap(page, 4096);
+	/* How mmap(2) says that the file system cannot; all else may pass. */
+	if (page != MAP_FAILED || (errno != EINVAL && errno != ENODEV))
 		return OK;
-	}
 	return err_say(why, ERR_CONFIG,
 		       "%s: lies on %s, where no file can be mapped shared and "
 		       "writable (%s), as SQLite's WAL needs; set [store] path "
