@@ -16,6 +16,7 @@ fi
 dir=$(mktemp -d)
 pids=
 trap 'kill $pids 2>/dev/null || true; wait; rm -rf "$dir"' EXIT
+trap 'exit 1' INT TERM
 
 # openssl-req(1) of Debian 12 cannot set a date; openssl-ca(1) can.
 cat >"$dir/ca.conf" <<END

@@ -9,6 +9,7 @@ top=$(pwd)
 commit=$(git rev-parse HEAD)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
 unset MAKEFLAGS MAKELEVEL MAKEOVERRIDES SQLITE_SRC MOSQUITTO_SRC OPENSSL_SRC
 
 fail() {

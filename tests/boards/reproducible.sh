@@ -8,6 +8,7 @@ top=$(pwd)
 commit=$(git rev-parse HEAD)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM
 for dir in a another/longer-one; do
 	mkdir -p "$work/$dir"
 	git clone -q --shared "$top" "$work/$dir"

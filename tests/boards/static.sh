@@ -12,6 +12,7 @@ root=$(mktemp -d)
 port=$((20000 + $$ % 10000))
 pids=
 trap 'kill $pids 2>/dev/null || true; wait; rm -rf "$root"' EXIT
+trap 'exit 1' INT TERM
 mkdir -p "$root/etc" "$root/tmp"
 cp "$program" "$root/mqonce"
 [ -z "$qemu" ] || cp "$qemu" "$root/qemu"
