@@ -4,7 +4,7 @@
 # environment, and writes tls/libs.mk there, which says how to use them.  With
 # TLS=0 it leaves OpenSSL out and writes plain/libs.mk.  With LIBC=musl that C
 # library is built first, and a compiler beside it that uses it.
-# SQLITE_SRC, MOSQUITTO_SRC and OPENSSL_SRC name sources of your own.
+# SQLITE_SRC, MOSQUITTO_SRC, OPENSSL_SRC and MUSL_SRC name sources of your own.
 set -eu
 
 name=$1

@@ -10,7 +10,8 @@ commit=$(git rev-parse HEAD)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
-unset MAKEFLAGS MAKELEVEL MAKEOVERRIDES SQLITE_SRC MOSQUITTO_SRC OPENSSL_SRC
+unset MAKEFLAGS MAKELEVEL MAKEOVERRIDES
+unset SQLITE_SRC MOSQUITTO_SRC OPENSSL_SRC MUSL_SRC
 
 fail() {
 	echo "deps.sh: $*"
