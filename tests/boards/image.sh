@@ -4,6 +4,7 @@
 set -eu
 
 image=$1 work=$2
+PATH=$PATH:/usr/sbin:/sbin
 boot_s=40 demo_s=300
 rm -rf "$work"
 mkdir -p "$work/etc"
@@ -43,9 +44,10 @@ wait_for() {
 		sleep 0.2
 	done
 }
-# answer KEY SECONDS COMMAND: what it prints behind KEY=.
+# answer KEY SECONDS COMMAND: what it prints behind KEY=.  Without the tabs of
+# this file, which the shell there would complete words for.
 answer() {
-	printf '%s\n' "$3" >&3
+	printf '%s\n' "$3" | tr -d '\t' >&3
 	wait_for "$1=" "$2"
 	sed -n "s/\r//; s/^$1=//p" "$work/console"
 }
