@@ -283,6 +283,7 @@ valgrind: $(SYSTEM) $(B)/$(PROG)	## the system tests with the program under valg
 
 # The program of a board, for tests that run here.
 $(B)/emulated: FORCE
+	@mkdir -p $(@D)
 	$(Q)printf '#!/bin/sh\nexec %s %s "$$@"\n' '$(QEMU)' \
 		'$(abspath $(B)/$(PROG))' > $@ && chmod +x $@
 

@@ -12,7 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-
 static int setup(void **state UNUSED)
 {
 	g = switched_new();
