@@ -419,6 +419,7 @@ deb:				## a Debian package in build/deb: DEB_ARCH=, BOARD=
 		$(DEB_TREE)/$(B) && cp $(B)/$(PROG) $(DEB_TREE)/$(B)/)
 	$(Q)cd $(DEB_TREE) && env -u MAKEFLAGS -u MAKELEVEL -u MAKEOVERRIDES \
 		VERSION=$(VERSION) MQONCE_BOARD=$(BOARD) \
+		MQONCE_PROGRAM=$(B)/$(PROG) TLS=$(TLS) \
 		dpkg-buildpackage -b -us -uc -a$(DEB_ARCH) \
 		$(if $(filter $(DEB_ARCH),$(shell dpkg --print-architecture)),,-d \
 		-Pcross,nocheck)

@@ -12,6 +12,7 @@ TLS=${TLS:-1}
 kind=tls
 [ "$TLS" != 0 ] || kind=plain
 own_cc=$CC
+cc_key=$CC
 reached=0
 deps=build/deps
 obj=$deps/obj/$name
@@ -72,7 +73,7 @@ changed() {
 # built LIBRARY OPTIONS: it is there already, of this source and these flags.
 # Sources of your own may have been changed since.
 built() {
-	key="$version $src $CC $flags $2"
+	key="$version $src $cc_key $flags $2"
 	[ ! -e "$out/lib/$1.a" ] || [ "$(cat "$obj/$1.key")" != "$key" ] ||
 		[ -n "$(changed "$out/lib/$1.a")" ] || return 0
 	echo "$key" >"$obj/$1.key"
@@ -168,6 +169,7 @@ build_musl() {
 	chmod +x "$out/bin/musl-cc"
 	PATH=$(cd "$out/bin" && pwd):$PATH
 	CC="musl-cc"
+	cc_key="$own_cc, musl $(cksum <"$out/lib/musl.a")"
 }
 
 build_openssl() {

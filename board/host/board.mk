@@ -1,5 +1,5 @@
 # This machine, as one static binary.
 DEPS		?= host-static
-SIZE_TLS	:= 7000000
-SIZE_PLAIN	:= 2300000
+SIZE_TLS	:= 5600000
+SIZE_PLAIN	:= 1800000
 include board/common/static.mk

@@ -21,7 +21,7 @@ ip link set eth0 up
 ip route add default via 10.0.2.2
 echo "nameserver 10.0.2.3" >/run/resolv.conf
 
-mkdir -p /var/lib/mosquitto
-chown mosquitto:mosquitto /var/lib/mosquitto
+mkdir -p /var/lib/mosquitto /run/mosquitto
+chown mosquitto:mosquitto /var/lib/mosquitto /run/mosquitto
 mosquitto -d -c /etc/mosquitto/mosquitto.conf
 /etc/init.d/mqonce start
