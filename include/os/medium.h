@@ -29,12 +29,12 @@ struct medium {
 };
 
 /*
- * @mountinfo as in /proc/self/mountinfo; @path absolute, without links.  @seen
- * tells of an upper directory whether it is in sight: in a jail it is not, and
- * the mount that its path would be under there is another one.
+ * @mountinfo as in /proc/self/mountinfo.  @mount_of tells the number of the
+ * mount that a path lies in, the first of its fields; -1: it is not in sight,
+ * as an overlay's upper directory in a jail.
  */
 void medium_read(FILE *mountinfo, const char *path,
-		 bool (*seen)(const char *path), struct medium *ret);
+		 int (*mount_of)(const char *path), struct medium *ret);
 
 /*
  * Whether the store @path can lie where it shall, or where its directory will

@@ -69,35 +69,19 @@ static void decode(char *s)
 	*to = '\0';
 }
 
-static bool lies_in(const char *path, const char *mount)
-{
-	size_t n = strlen(mount);
-
-	if (n == 1)
-		return true; /* "/" */
-	return !strncmp(path, mount, n) && (!path[n] || path[n] == '/');
-}
-
 /* One line: `36 35 98:0 / /mnt rw,noatime master:1 - ext4 /dev/root rw`. */
-static bool read_line(char *line, char **ret_mount, char **ret_type,
+static bool read_line(char *line, int *ret_id, char **ret_type,
 		      char **ret_options)
 {
-	char *head = line, *tail = strstr(line, " - ");
+	char *tail = strstr(line, " - ");
 
-	if (!tail)
+	if (!tail || sscanf(line, "%d ", ret_id) != 1)
 		return false;
-	*tail = '\0';
 	tail += 3;
-	for (int i = 0; i < 4; i++)
-		(void)strsep(&head, " ");
-	*ret_mount = strsep(&head, " ");
 	*ret_type = strsep(&tail, " ");
 	(void)strsep(&tail, " ");
 	*ret_options = strsep(&tail, "\n");
-	if (!*ret_mount || !*ret_options)
-		return false;
-	decode(*ret_mount);
-	return true;
+	return *ret_options;
 }
 
 static void upper_of(char *options, char *buf, size_t size)
@@ -112,20 +96,18 @@ static void upper_of(char *options, char *buf, size_t size)
 		}
 }
 
-/* The last of the deepest mounts is the one that is seen. */
-static void read_mount(FILE *mountinfo, const char *path, struct medium *m)
+static void read_mount(FILE *mountinfo, int mount, struct medium *m)
 {
-	size_t room = 0, deepest = 0;
+	size_t room = 0;
 	char *line = NULL;
 
 	rewind(mountinfo);
 	while (getline(&line, &room, mountinfo) > 0) {
-		char *mount, *type, *options;
+		char *type, *options;
+		int id;
 
-		if (!read_line(line, &mount, &type, &options) ||
-		    !lies_in(path, mount) || strlen(mount) < deepest)
+		if (!read_line(line, &id, &type, &options) || id != mount)
 			continue;
-		deepest = strlen(mount);
 		snprintf(m->type, sizeof(m->type), "%s", type);
 		upper_of(options, m->upper, sizeof(m->upper));
 	}
@@ -133,27 +115,41 @@ static void read_mount(FILE *mountinfo, const char *path, struct medium *m)
 }
 
 void medium_read(FILE *mountinfo, const char *path,
-		 bool (*seen)(const char *path), struct medium *ret)
+		 int (*mount_of)(const char *path), struct medium *ret)
 {
 	struct medium m = { 0 };
-	char at[PATH_MAX], upper[sizeof(m.upper)] = "";
+	char upper[sizeof(m.upper)] = "";
+	int mount = mount_of(path);
 
-	snprintf(at, sizeof(at), "%s", path);
-	for (int i = 0; i < OVERLAYS; i++) {
-		read_mount(mountinfo, at, &m);
+	for (int i = 0; mount >= 0 && i < OVERLAYS; i++) {
+		read_mount(mountinfo, mount, &m);
 		m.kind = kind_of(m.type);
-		if (m.kind != MEDIUM_UNSEEN || !*m.upper || !seen(m.upper))
-			break;
-		snprintf(upper, sizeof(upper), "%s", m.upper);
-		snprintf(at, sizeof(at), "%s", m.upper);
+		mount = -1;
+		if (m.kind == MEDIUM_UNSEEN && *m.upper)
+			mount = mount_of(m.upper);
+		if (mount >= 0)
+			memcpy(upper, m.upper, sizeof(upper));
 	}
 	memcpy(m.upper, upper, sizeof(upper));
 	*ret = m;
 }
 
-static bool is_there(const char *path)
+/* As the kernel sees it now: a path alone does not tell what covers it. */
+static int mount_of(const char *path)
 {
-	return !access(path, F_OK);
+	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
+	char text[64];
+	FILE *f = NULL;
+	int id = -1;
+
+	snprintf(text, sizeof(text), "/proc/self/fdinfo/%d", fd);
+	if (fd >= 0)
+		f = fopen(text, "re");
+	while (f && id < 0 && fgets(text, sizeof(text), f))
+		(void)sscanf(text, "mnt_id: %d", &id);
+	if (f)
+		fclose(f);
+	return id;
 }
 
 /* The directory of @path, or what it will be made in; no links in it. */
@@ -223,7 +219,7 @@ enum err medium_check(const char *path, void (*warn)(const char *text),
 		return OK; /* to make it, or to open it, will say more */
 	mounts = fopen("/proc/self/mountinfo", "re");
 	if (mounts) {
-		medium_read(mounts, dir, is_there, &m);
+		medium_read(mounts, dir, mount_of, &m);
 		fclose(mounts);
 	}
 	if (m.kind != MEDIUM_DISK)

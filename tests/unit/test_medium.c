@@ -1,6 +1,7 @@
 #include "../support/test.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "os/medium.h"
@@ -37,33 +38,45 @@ static const char jail[] =
 	"71 70 0:16 /srv/mqonce /srv/mqonce rw - overlay overlayfs:/overlay "
 	"rw,lowerdir=/,upperdir=/not/seen,workdir=/overlay/work\n";
 
-static bool seen(const char *path)
+/* One overlay over another over a disk; one that is its own upper. */
+static const char nested[] =
+	"10 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
+	"11 10 0:20 / /one rw - overlay overlay rw,upperdir=10\n"
+	"12 10 0:21 / /two rw - overlay overlay rw,upperdir=11\n"
+	"13 10 0:22 / /loop rw - overlay overlay rw,upperdir=13\n";
+
+/* The tests' paths are numbers of mounts, but for these. */
+static int mount_of(const char *path)
 {
-	return strcmp(path, "/not/seen") != 0;
+	return !strcmp(path, "/overlay/upper") ? 23
+	       : *path == '/'		       ? -1
+					       : (int)strtol(path, NULL, 10);
 }
 
 static const struct row {
 	const char *mounts, *path, *type, *upper;
 	enum medium_kind kind;
 } rows[] = {
-	{ openwrt, "/etc", "jffs2", "/overlay/upper", MEDIUM_DISK },
-	{ openwrt, "/tmp/lib", "tmpfs", "", MEDIUM_MEMORY },
-	{ openwrt, "/tmpfile", "jffs2", "/overlay/upper", MEDIUM_DISK },
-	{ openwrt, "/srv/mqonce", "ext4", "", MEDIUM_DISK },
-	{ openwrt, "/rom", "squashfs", "", MEDIUM_DISK },
-	{ pi, "/var/lib/mqonce", "ext4", "", MEDIUM_DISK },
-	{ pi, "/run", "tmpfs", "", MEDIUM_MEMORY },
-	{ pi, "/boot/firmware/x", "vfat", "", MEDIUM_FAT },
-	{ pi, "/mnt/the share/x", "nfs4", "", MEDIUM_NETWORK },
-	{ pi, "/mnt/stick", "fuseblk", "", MEDIUM_FUSE },
-	{ pi, "/mnt/far", "fuse.sshfs", "", MEDIUM_FUSE },
-	{ pi, "/mnt/plain", "fuse", "", MEDIUM_FUSE },
-	{ pi, "/mnt/ntfs", "fuseblk.ntfs", "", MEDIUM_FUSE },
-	{ pi, "/data/store", "f2fs", "", MEDIUM_DISK },
-	{ container, "/srv", "overlay", "/docker/diff", MEDIUM_UNSEEN },
-	{ container, "/var/lib/mqonce", "ext4", "", MEDIUM_DISK },
-	{ jail, "/srv/mqonce", "overlay", "", MEDIUM_UNSEEN },
-	{ "", "/x", "", "", MEDIUM_DISK },
+	{ openwrt, "24", "jffs2", "/overlay/upper", MEDIUM_DISK },
+	{ openwrt, "21", "tmpfs", "", MEDIUM_MEMORY },
+	{ openwrt, "25", "ext4", "", MEDIUM_DISK },
+	{ openwrt, "20", "squashfs", "", MEDIUM_DISK },
+	{ pi, "24", "ext4", "", MEDIUM_DISK },
+	{ pi, "31", "tmpfs", "", MEDIUM_MEMORY },
+	{ pi, "30", "vfat", "", MEDIUM_FAT },
+	{ pi, "32", "nfs4", "", MEDIUM_NETWORK },
+	{ pi, "33", "fuseblk", "", MEDIUM_FUSE },
+	{ pi, "34", "fuse.sshfs", "", MEDIUM_FUSE },
+	{ pi, "37", "fuse", "", MEDIUM_FUSE },
+	{ pi, "38", "fuseblk.ntfs", "", MEDIUM_FUSE },
+	{ pi, "36", "f2fs", "", MEDIUM_DISK },
+	{ container, "900", "overlay", "", MEDIUM_UNSEEN },
+	{ container, "901", "ext4", "", MEDIUM_DISK },
+	{ jail, "71", "overlay", "", MEDIUM_UNSEEN },
+	{ nested, "12", "ext4", "10", MEDIUM_DISK },
+	{ nested, "13", "overlay", "13", MEDIUM_UNSEEN },
+	{ nested, "99", "", "", MEDIUM_DISK },
+	{ "", "1", "", "", MEDIUM_DISK },
 };
 
 static void a_directory_is_judged_by_the_mount_that_is_seen(void **s UNUSED)
@@ -76,7 +89,7 @@ static void a_directory_is_judged_by_the_mount_that_is_seen(void **s UNUSED)
 		struct medium m;
 
 		assert_non_null(f);
-		medium_read(f, r->path, seen, &m);
+		medium_read(f, r->path, mount_of, &m);
 		fclose(f);
 		assert_string_equal(m.type, r->type);
 		assert_string_equal(m.upper, r->upper);
