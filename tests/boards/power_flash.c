@@ -64,6 +64,7 @@ struct flash {
 	pthread_mutex_t lock; /* of all below */
 	pthread_t thread;
 	bool on;
+	unsigned powers; /* times that the power came */
 	unsigned cut_at; /* requests from now on; 0: not decided */
 	struct flash_loss loss;
 	struct seeded chance;
@@ -188,13 +189,16 @@ static void handle(struct flash *f, const struct ask *a, uint8_t *data)
 		(void)write_back(f, 100);
 }
 
-/* One request; without power it is not answered.  False: no more come. */
-static bool serve(struct flash *f, int fd)
+/*
+ * One request of a machine that had the power @power; without power it is not
+ * answered.  False: no more come.
+ */
+static bool serve(struct flash *f, int fd, unsigned power)
 {
 	static uint8_t data[64 << 20];
 	struct answer answer = { .magic = htobe32(MAGIC_ANSWER) };
 	struct ask a;
-	bool on;
+	bool on, late;
 
 	if (!get(fd, &a, sizeof(a)))
 		return false;
@@ -208,13 +212,26 @@ static bool serve(struct flash *f, int fd)
 	if (a.type == DISCONNECT || (a.type == WRITE && !get(fd, data, a.len)))
 		return false;
 	pthread_mutex_lock(&f->lock);
-	if (f->on)
+	late = power != f->powers; /* of one that was killed */
+	if (f->on && !late)
 		handle(f, &a, data);
 	on = f->on;
 	pthread_mutex_unlock(&f->lock);
 	answer.handle = a.handle;
-	return !on || (put(fd, &answer, sizeof(answer)) &&
-		       (a.type != READ || put(fd, data, a.len)));
+	if (late || !on)
+		return !late;
+	return put(fd, &answer, sizeof(answer)) &&
+	       (a.type != READ || put(fd, data, a.len));
+}
+
+static unsigned powers(struct flash *f)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&f->lock);
+	n = f->powers;
+	pthread_mutex_unlock(&f->lock);
+	return n;
 }
 
 static void *run(void *arg)
@@ -224,9 +241,10 @@ static void *run(void *arg)
 
 	while ((fd = accept4(f->listen_fd, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
 		bool goes_on = negotiate(f, fd);
+		unsigned power = powers(f);
 
 		while (goes_on)
-			goes_on = serve(f, fd);
+			goes_on = serve(f, fd, power);
 		close(fd);
 	}
 	return NULL;
@@ -273,6 +291,7 @@ void flash_power(struct flash *f)
 {
 	pthread_mutex_lock(&f->lock);
 	f->on = true;
+	f->powers++;
 	f->cut_at = 0;
 	pthread_mutex_unlock(&f->lock);
 }
