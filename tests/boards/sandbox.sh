@@ -13,6 +13,7 @@ if [ "${1-}" = run ] || [ -n "${SANDBOX_CALLS-}" ]; then
 	done
 	[ -r "$conf" ] || exec "$MQONCE_PLAIN" "$@"	# it will say so
 	store=$(sed -n 's/^path = //p' "$conf")
+	[ -n "$store" ] || exec "$MQONCE_PLAIN" "$@"
 	SANDBOX_RW=${store%/*}
 	export SANDBOX_RW
 	mkdir -p "$SANDBOX_RW" && chmod 700 "$SANDBOX_RW"	# StateDirectory=
