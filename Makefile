@@ -466,9 +466,10 @@ test-sandbox:			## system tests under the unit's filter and mounts: as root
 	$(Q)$(MAKE) $(SANDBOX) $(PRELOAD) $(B)/$(PROG) $(SANDBOXED)
 	$(Q)SANDBOX=$(abspath $(SANDBOX)) MQONCE_PLAIN=$(abspath $(B)/$(PROG)) \
 		MQONCE_SLOW=$(abspath $(PRELOAD)) sh tests/boards/sandbox.sh $(SANDBOXED)
-# All but two: the sandbox has descriptors of its own, and a mount that is made
+# All but three: the sandbox makes the folder whose absence is tested, has
+# descriptors of its own, and a mount that is made
 # read-only outside is not seen in it.
-SANDBOXED	:= $(filter-out %/test_descriptors %/test_readonly,$(SYSTEM))
+SANDBOXED	:= $(filter-out %/test_cli %/test_descriptors %/test_readonly,$(SYSTEM))
 
 # gcc 12 does not follow what AUTO_FREE is given, and server.c hands its buffers
 # to a struct that it loses sight of; clang-tidy, valgrind and SAN=address look
