@@ -467,8 +467,7 @@ test-sandbox:			## system tests under the unit's filter and mounts: as root
 	$(Q)SANDBOX=$(abspath $(SANDBOX)) MQONCE_PLAIN=$(abspath $(B)/$(PROG)) \
 		MQONCE_SLOW=$(abspath $(PRELOAD)) sh tests/boards/sandbox.sh $(SANDBOXED)
 # All but three: the sandbox makes the folder whose absence is tested, has
-# descriptors of its own, and a mount that is made
-# read-only outside is not seen in it.
+# descriptors of its own, and does not see a mount made read-only outside.
 SANDBOXED	:= $(filter-out %/test_cli %/test_descriptors %/test_readonly,$(SYSTEM))
 
 # gcc 12 does not follow what AUTO_FREE is given, and server.c hands its buffers

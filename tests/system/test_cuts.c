@@ -173,6 +173,8 @@ static void a_byte_at_a_time_is_enough(void **state UNUSED)
 {
 	for (int t = TRANSPORT_TCP; t <= TRANSPORT_TLS; t++) {
 		start((enum transport)t, PROTOCOL_5);
+		/* With ML-KEM a handshake has bytes for five seconds. */
+		w->k->bc.keepalive_ms = 60000;
 		wire_slow(wire, t == TRANSPORT_TCP ? 20 : 1);
 		way_publish(w, 0, EVENTS);
 		published = EVENTS;
