@@ -7,7 +7,6 @@
 #ifndef OS_MEDIUM_H
 #define OS_MEDIUM_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/defs.h"

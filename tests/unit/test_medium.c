@@ -43,12 +43,14 @@ static const char nested[] =
 	"10 1 8:2 / / rw - ext4 /dev/sda2 rw\n"
 	"11 10 0:20 / /one rw - overlay overlay rw,upperdir=10\n"
 	"12 10 0:21 / /two rw - overlay overlay rw,upperdir=11\n"
-	"13 10 0:22 / /loop rw - overlay overlay rw,upperdir=13\n";
+	"13 10 0:22 / /loop rw - overlay overlay rw,upperdir=13\n"
+	"14 10 0:23 / /x rw - overlay overlay rw,upperdir=/a\\040b,workdir=/w\n";
 
 /* The tests' paths are numbers of mounts, but for these. */
 static int mount_of(const char *path)
 {
 	return !strcmp(path, "/overlay/upper") ? 23
+	       : !strcmp(path, "/a b")	       ? 10
 	       : *path == '/'		       ? -1
 					       : (int)strtol(path, NULL, 10);
 }
@@ -74,6 +76,7 @@ static const struct row {
 	{ container, "901", "ext4", "", MEDIUM_DISK },
 	{ jail, "71", "overlay", "", MEDIUM_UNSEEN },
 	{ nested, "12", "ext4", "10", MEDIUM_DISK },
+	{ nested, "14", "ext4", "/a b", MEDIUM_DISK },
 	{ nested, "13", "overlay", "13", MEDIUM_UNSEEN },
 	{ nested, "99", "", "", MEDIUM_DISK },
 	{ "", "1", "", "", MEDIUM_DISK },
